@@ -71,6 +71,11 @@ class LogGaussian(Gaussian):
         knees = None if self.knees is None else np.asarray(self.knees)[columns]
         return replace(super().of_columns(columns), knees=knees)
 
+    @property
+    def has_knees(self) -> bool:
+        """Whether numbers may be zero or negative."""
+        return self.knees is not None
+
     def inside(self, X: Array) -> Array:
         """Return which values are positive, (N, D); with knees they need not be."""
         return X > 0 if self.knees is None else X == X

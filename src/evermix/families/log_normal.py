@@ -64,6 +64,11 @@ class LogNormal(DiagonalGaussian):
         """Which columns are on the log scale: all, (D,)."""
         return np.ones(self._D, dtype=bool)
 
+    @property
+    def has_knees(self) -> bool:
+        """Whether numbers may be zero or negative."""
+        return self.knee is not None
+
     def inside(self, X: Array) -> Array:
         """Return which values are positive, (N, D); with a knee they need not be."""
         return X > 0 if self.knee is None else X == X

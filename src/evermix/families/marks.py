@@ -25,6 +25,10 @@ from evermix.families.zero_mean_gaussian import ZeroMeanGaussian
 SMOOTHING = 10.0  # occurrences that are added to every word of the corpus
 USED = 0.5  # occurrences from which on a word counts as used
 FLAT = 1e-12  # variance, in units of the square of a mean, that counts as none
+SEVERAL = 1.5  # rows from which on they have a spread
+BELOW = math.asinh(0.5)  # where a knee is on its scale
+MOST_DIGITS = 15  # before or behind the point
+NOTHING = 1e-3  # of twice a knee: amounts that are zero but for parts of rows of other clusters
 VALUE, FACTOR, SHARE = "value", "factor", "share"
 
 
@@ -42,7 +46,11 @@ class Mark(NamedTuple):
     here, elsewhere : float
         A mean, or a share.
     spread, spread_elsewhere : float or None
-        Standard deviations.
+        Standard deviations; None of a single row.
+    range, range_elsewhere : (float, float) or None
+        Of a factor: from a standard deviation below the typical value to one above it, on the scale
+        of the family. It begins at zero where it would begin below a knee: between that and zero
+        there are hardly any amounts.
     gain : float
         How far the column is set apart, for the order: of most families, nats for each row.
     """
@@ -54,6 +62,8 @@ class Mark(NamedTuple):
     elsewhere: float
     spread: float | None
     spread_elsewhere: float | None
+    range: tuple[float, float] | None
+    range_elsewhere: tuple[float, float] | None
     gain: float
 
 
@@ -174,7 +184,8 @@ def _(family: Mixed, stats: Floats, mass: Floats, most: int) -> list[Mark]:
     for block, span in zip(family.blocks, family.spans, strict=True):
         own = stats[:, span.start : span.end]
         seen = stats[:, span.end] if span.stop > span.end else own.sum(axis=1)
-        if seen.min() > 0:
+        enough = np.minimum(USED, 0.5 * mass)  # parts of rows of other clusters are no value of it
+        if seen.min() > 0 and np.all(seen >= enough):
             for mark in marks(block.family, own, seen, most):
                 found.append(mark._replace(column=int(span.columns[mark.column])))
     found = [mark for mark in found if mark.gain > 0] or found
@@ -195,15 +206,43 @@ def _normal(family: Any, first: Floats, second: Floats, mass: Floats, most: int)
     gain = 0.5 * (np.log(there / here) + (here + (mean[0] - mean[1]) ** 2) / there - 1)
     origin = family.centre if isinstance(family, LowRankGaussian) else family.origin
     mean, spread = mean + (0.0 if origin is None else origin), np.sqrt(variance)
+    ends = np.stack([mean - spread, mean + spread])
     kinds = np.full(len(gain), VALUE)
     if isinstance(family, LogNormal | LogGaussian):
-        logs = family.on_log_scale
-        kinds = np.where(logs, FACTOR, VALUE)
-        mean = family.unscaled(np.where(logs & (np.abs(mean) < FLAT), 0.0, mean))  # behind a knee
-        np.exp(spread, where=logs, out=spread)
+        kinds = np.where(family.on_log_scale, FACTOR, VALUE)
+        mean, ends = _amounts(family, mean, ends)
+        np.exp(spread, where=family.on_log_scale, out=spread)
+    for single in np.flatnonzero(mass < SEVERAL):
+        mean[single] = [
+            _shortest(*each) for each in zip(mean[single], *ends[:, single], strict=True)
+        ]
+        spread[single] = ends[:, single] = np.nan
+    ends[..., kinds == VALUE] = np.nan
     return [
-        _mark(d, str(kinds[d]), mean[:, d], gain[d], spread=spread[:, d]) for d in _best(gain, most)
+        _mark(d, str(kinds[d]), mean[:, d], gain[d], spread=spread[:, d], ends=ends[..., d])
+        for d in _best(gain, most)
     ]
+
+
+def _amounts(family: LogNormal | LogGaussian, mean: Floats, ends: Floats) -> tuple[Floats, Floats]:
+    """Return typical values (2, D), and both ends of their ranges (2, 2, D), as rows have."""
+    logs, places = family.on_log_scale, np.stack([mean, *ends])
+    if family.has_knees:
+        places[1, logs & (mean >= 0) & (places[1] < BELOW)] = 0.0
+        places[logs & (np.abs(places) < NOTHING)] = 0.0
+    amounts = np.stack([family.unscaled(each) for each in places])
+    return amounts[0], amounts[1:]
+
+
+def _shortest(value: float, low: float, high: float) -> float:
+    """Return the number of the fewest digits near a value, between two others.
+
+    So a single row has its own value, although parts of other rows are of its cluster too.
+    """
+    for digits in range(-MOST_DIGITS, MOST_DIGITS + 1):
+        if low <= (number := round(float(value), digits)) <= high:
+            return number
+    return float(value)
 
 
 def _best(gain: Floats, most: int) -> Ints:
@@ -217,6 +256,18 @@ def _mark(
     gain: float,
     level: int | None = None,
     spread: Floats | None = None,
+    ends: Floats | None = None,
 ) -> Mark:
-    own, other = (None, None) if spread is None else (float(spread[0]), float(spread[1]))
-    return Mark(int(column), level, kind, float(both[0]), float(both[1]), own, other, float(gain))
+    """Return a mark; what is not a number in a spread (2,) or in ends (2, 2) is not known."""
+    here, elsewhere = map(float, both)
+    spreads = [None, None] if spread is None else [_known(each) for each in spread.tolist()]
+    ranges = [None, None] if ends is None else [_range(*each) for each in ends.T.tolist()]
+    return Mark(int(column), level, kind, here, elsewhere, *spreads, *ranges, float(gain))
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def _range(low: float, high: float) -> tuple[float, float] | None:
+    return None if math.isnan(low) else (low, high)

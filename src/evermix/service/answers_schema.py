@@ -117,6 +117,7 @@ def _cluster() -> Schema:
 
 
 def _card() -> Schema:
+    ends = {"type": ["array", "null"], "items": NUMBER}
     trait = full(
         column=TEXT,
         level=VALUE,
@@ -125,6 +126,8 @@ def _card() -> Schema:
         elsewhere=PERHAPS_NUMBER,
         spread=PERHAPS_NUMBER,
         spread_elsewhere=PERHAPS_NUMBER,
+        range=ends,
+        range_elsewhere=ends,
         unit=PERHAPS_TEXT,
     )
     return full(

@@ -247,3 +247,52 @@ def test_typical_amounts_are_in_their_units(knee):
     mix = em.Mixture(em.LogNormal(knee=knee)).fit(X)
     found = sorted(card.traits[0].here for card in mix.cards())
     assert found == pytest.approx([5.0, 400.0], rel=0.05)
+
+
+def learnt_amounts(amounts):
+    """A table of two far clusters: amounts of the first, and large ones of the second."""
+    rng = np.random.default_rng(0)
+    n = len(amounts)
+    x = np.concatenate([rng.normal(size=n), 50.0 + rng.normal(size=n)])
+    y = np.concatenate([amounts, np.round(np.exp(rng.normal(6.0, 1.0, size=n)))])
+    blocks = {"x": em.Gaussian(), "y": em.LogNormal(knee=0.5)}
+    mix = em.Mixture(em.Mixed(blocks)).fit(pd.DataFrame({"x": x, "y": y}))
+    home = int(np.bincount(mix.labels_[:n]).argmax())
+    own = amounts[mix.labels_[:n] == home]
+    (trait,) = (trait for trait in mix.card(home).traits if trait.column == "y")
+    return trait, own
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.3, 0.7, 1.5, 4.0])
+def test_a_range_holds_most_rows_also_where_they_are_zeros_and_small_numbers(rate):
+    trait, own = learnt_amounts(np.random.default_rng(1).poisson(rate, size=300).astype(float))
+    low, high = trait.range
+    assert low <= trait.here <= high
+    assert np.mean((low <= own) & (own <= high)) > 0.5
+    if rate <= 0.7:  # most rows have none
+        assert low == 0.0 and trait.parts()[1].split(" to ")[0] == "0"
+        assert trait.brief().startswith("y 0")
+    assert json.loads(json.dumps(trait.to_dict()))["range"] == [low, high]
+
+
+def test_a_cluster_of_one_row_has_its_values_and_none_where_it_has_none():
+    rng = np.random.default_rng(0)
+    n = 400
+    kind = np.repeat([0.0, 1.0], n // 2)
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(40.0, 10.0, size=n).round(),
+            "weight": rng.normal(10.0 + 30.0 * kind, 1.0).round(1),
+            "paid": np.exp(rng.normal(3.0 + 2.0 * kind, 0.7)).round(2),
+        }
+    )
+    table.loc[n] = [np.nan, 900.0, 29.95]
+    blocks = {"age": em.Gaussian(), "weight": em.Gaussian(), "paid": em.LogNormal(knee=1.0)}
+    mix = em.Mixture(em.Mixed(blocks)).fit(table)
+    card = mix.card(int(mix.labels_[n]))
+    assert card.size == pytest.approx(1.0, abs=0.4)
+    found = {trait.column: trait for trait in card.traits}
+    assert set(found) == {"weight", "paid"}
+    assert found["weight"].parts()[1] == "900" and found["weight"].spread is None
+    assert "to" not in found["paid"].parts()[1] and found["paid"].range is None
+    assert found["paid"].here == pytest.approx(29.95, rel=0.1)

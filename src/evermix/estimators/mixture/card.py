@@ -16,7 +16,7 @@ from evermix.estimators.mixture.naming import (
     written,
     written_size,
 )
-from evermix.families.marks import FACTOR, SHARE, Mark
+from evermix.families.marks import FACTOR, SHARE, VALUE, Mark
 from evermix.hand import MERGE, SPLIT, Change
 from evermix.report.shares import percent
 
@@ -36,13 +36,14 @@ class Trait:
     level : str, int, float, bool or None
         Of columns of categories and of yes/no: the value that the shares are of.
     kind : str
-        "value": means in units of the column. "factor": typical values of positive numbers, whose
-        spread is a factor; they are shown as the range from ``here / spread`` to ``here * spread``,
-        which holds about two thirds of the rows. "share": of the rows, or of the words.
+        "value": means in units of the column. "factor": typical values of amounts, whose spread is
+        a factor. "share": of the rows, or of the words.
     here, elsewhere : float
         In the cluster, and in all others together.
     spread, spread_elsewhere : float or None
-        Standard deviations of values.
+        Standard deviations of values; None of a single row.
+    range, range_elsewhere : (float, float) or None
+        Of amounts: where about two thirds of the rows are. None of a single row.
     unit : str or None
         Of the numbers of the column, as they were written: it follows them after a space, such as
         "kg", or "#" stands for the number, as in "€#".
@@ -55,6 +56,8 @@ class Trait:
     elsewhere: float
     spread: float | None
     spread_elsewhere: float | None
+    range: tuple[float, float] | None = None
+    range_elsewhere: tuple[float, float] | None = None
     unit: str | None = None
 
     @classmethod
@@ -62,16 +65,22 @@ class Trait:
         """Return a mark with the names of its column and level."""
         level = None if mark.level is None else names.value(mark.column, float(mark.level))
         numbers = mark.here, mark.elsewhere, mark.spread, mark.spread_elsewhere
+        ranges = mark.range, mark.range_elsewhere
         column = names.column(mark.column)
-        return cls(column, level, mark.kind, *numbers, names.units.get(column))
+        return cls(column, level, mark.kind, *numbers, *ranges, names.units.get(column))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trait as JSON-ready values."""
+        ranges = {"range": self.range, "range_elsewhere": self.range_elsewhere}
+        return asdict(self) | {name: ends and list(ends) for name, ends in ranges.items()}
 
     def parts(self) -> tuple[str, str, str]:
         """Return what it is of, and how much here and elsewhere, as a person reads it."""
         column = self.column
         if self.level is not None:
             column += f" = {shown(self.level, self.unit)}"
-        here = self._number(self.here, self.spread)
-        return column, here, self._number(self.elsewhere, self.spread_elsewhere)
+        other = self.elsewhere, self.spread_elsewhere, self.range_elsewhere
+        return column, self._number(self.here, self.spread, self.range), self._number(*other)
 
     def differs(self) -> bool:
         """Whether a person reads another number here than elsewhere."""
@@ -82,10 +91,10 @@ class Trait:
         """Return what it is here, in a few letters: ``city = Rome (80 %)`` or ``height 30.1``."""
         column, here, _ = self.parts()
         named = f"column {column}" if column.isdigit() else column
-        if self.kind == FACTOR:
+        if self.kind == FACTOR and (self.range is None or self.range[0] != 0):
             middle = written(self.here, 4 if not self._comma else 3, self._comma)
             here = with_unit(self.unit, middle)
-        elif self.kind != SHARE:
+        elif self.kind == VALUE:
             here = with_unit(self.unit, self._centre(self.here, self.spread))
         return f"{named} {here}" if self.level is None else f"{named} ({here})"
 
@@ -110,21 +119,21 @@ class Trait:
     def _comma(self) -> str:
         """What stands between thousands: nothing in columns without a unit that may hold years."""
         ends = list[float]()
-        for value, spread in (self.here, self.spread), (self.elsewhere, self.spread_elsewhere):
-            if self.kind == FACTOR and spread:
-                ends += value / spread, value * spread
-            else:
-                ends += value - (spread or 0.0), value + (spread or 0.0)
+        for value, spread, own in (
+            (self.here, self.spread, self.range),
+            (self.elsewhere, self.spread_elsewhere, self.range_elsewhere),
+        ):
+            ends += own or (value - (spread or 0.0), value + (spread or 0.0))
         return "" if self.unit is None and is_year(*ends) else ","
 
-    def _number(self, value: float, spread: float | None) -> str:
+    def _number(self, value: float, spread: float | None, ends: tuple[float, float] | None) -> str:
         if self.kind == SHARE:
             return f"{100 * value:.3g} %" if value >= LEAST_SHARE else "0 %"
-        if self.kind == FACTOR and spread is not None:
-            comma = self._comma
-            digits = min(max(_needed(spread - 1.0), 2 if comma else 4), MOST_DIGITS)
-            ends = [written(end, digits, comma) for end in (value / spread, value * spread)]
-            return with_unit(self.unit, *dict.fromkeys(ends))
+        if ends is not None:
+            comma, (low, high) = self._comma, ends
+            apart = math.sqrt(high / low) - 1.0 if low > 0 else 1.0
+            digits = min(max(_needed(apart), 2 if comma else 4), MOST_DIGITS)
+            return with_unit(self.unit, *dict.fromkeys(written(end, digits, comma) for end in ends))
         around = "" if spread is None else f" ± {written(spread, 2)}"
         return with_unit(self.unit, self._centre(value, spread) + around)
 
@@ -267,8 +276,8 @@ class Card:
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready values."""
         plain = asdict(self) | {"trend": self.trend}
-        for name in ("traits", "examples"):
-            plain[name] = [asdict(each) for each in getattr(self, name)]
+        plain["traits"] = [each.to_dict() for each in self.traits]
+        plain["examples"] = [asdict(each) for each in self.examples]
         plain["nearest"] = [{"id": id, "nats": nats} for id, nats in self.nearest]
         plain["changes"] = [each._asdict() | {"ids": list(each.ids)} for each in self.changes]
         return plain | {"merged": list(self.merged)}

@@ -51,7 +51,7 @@ class CoarseCluster:
         """Return it as JSON-ready values, with a name if it has one."""
         values = asdict(self) | {
             "clusters": list(self.clusters),
-            "traits": [asdict(trait) for trait in self.traits],
+            "traits": [trait.to_dict() for trait in self.traits],
         }
         return {key: value for key, value in values.items() if key != "name" or value}
 
