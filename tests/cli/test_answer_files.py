@@ -61,8 +61,35 @@ def test_odd_rows_have_a_low_log_density_or_a_cluster_of_their_own(folder):
     few = {row["who"] for i, row in enumerate(found) if i < 5 or sizes[row["cluster"]] <= 3}
     assert {"1", "2", "3"} <= few and len(few) < 10
     assert {row["who"] for row in found[:10]} >= {"1", "2", "3"}
+    assert all(int(row["cluster_size"]) == sizes[row["cluster"]] for row in found)
     densities = [row["log_density"] for row in answers("b.csv")]
     assert [row["log_density"] for row in answers("a.csv")] == densities
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_smallest_clusters_and_the_lowest_densities_hold_the_odd_rows(folder, seed):
+    """Of four odd rows two are alike, and one lacks a value."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        [f"{rng.lognormal(3 + 2 * kind, 0.3):.2f}", round(rng.lognormal(4 + kind, 0.4)), "ab"[kind]]
+        for kind in rng.integers(0, 2, size=600).tolist()
+    ]
+    odd = {
+        100: ["9000", 0, "a"],
+        200: ["8500", 1, "a"],
+        300: ["", 90_000, "b"],
+        400: ["4", 20_000, "a"],
+    }
+    for at, row in odd.items():
+        rows[at] = row
+    lines = "".join(f"{i},{','.join(map(str, row))}\n" for i, row in enumerate(rows))
+    Path("jobs.csv").write_text("id,price,days,kind\n" + lines)
+    evermix("fit", "jobs.csv", "--out", "labels.csv", "--quiet")
+    found = answers("labels.csv")
+    alone = [int(row["id"]) for row in found if int(row["cluster_size"]) < 5]
+    edge = sorted(found, key=lambda row: float(row["log_density"]))[:10]
+    assert set(odd) <= {*alone, *(int(row["id"]) for row in edge)}
+    assert len(alone) < 10
 
 
 def test_a_stream_goes_on_in_its_csv_file(folder):

@@ -259,15 +259,25 @@ def _mark(
     ends: Floats | None = None,
 ) -> Mark:
     """Return a mark; what is not a number in a spread (2,) or in ends (2, 2) is not known."""
-    here, elsewhere = map(float, both)
-    spreads = [None, None] if spread is None else [_known(each) for each in spread.tolist()]
-    ranges = [None, None] if ends is None else [_range(*each) for each in ends.T.tolist()]
-    return Mark(int(column), level, kind, here, elsewhere, *spreads, *ranges, float(gain))
+    spread = np.full(2, np.nan) if spread is None else spread
+    ends = np.full((2, 2), np.nan) if ends is None else ends
+    return Mark(
+        column=int(column),
+        level=level,
+        kind=kind,
+        here=float(both[0]),
+        elsewhere=float(both[1]),
+        spread=_known(spread[0]),
+        spread_elsewhere=_known(spread[1]),
+        range=_range(*ends[:, 0]),
+        range_elsewhere=_range(*ends[:, 1]),
+        gain=float(gain),
+    )
 
 
 def _known(number: float) -> float | None:
-    return None if math.isnan(number) else number
+    return None if math.isnan(number) else float(number)
 
 
 def _range(low: float, high: float) -> tuple[float, float] | None:
-    return None if math.isnan(low) else (low, high)
+    return None if math.isnan(low) else (float(low), float(high))

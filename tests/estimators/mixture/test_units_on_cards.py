@@ -41,7 +41,9 @@ def test_numbers_are_written_with_their_unit():
 
 
 def test_traits_have_the_unit_of_their_column():
-    bill = Trait("bill", None, FACTOR, 1150.0, 85.0, 1.56, 1.4, "€#")
+    bill = Trait(
+        "bill", None, FACTOR, 1150.0, 85.0, 1.56, 1.4, "€#", (737.0, 1794.0), (61.0, 119.0)
+    )
     assert str(bill) == "bill: €740 to €1,800 (elsewhere €61 to €120)"
     assert bill.brief() == "bill €1,150"
     weight = Trait("weight", None, "value", 5.1, 9.0, 0.8, None, "kg")

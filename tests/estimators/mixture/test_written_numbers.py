@@ -35,8 +35,10 @@ def test_numbers_without_a_plain_form_stay_short():
     ]  # fmt: skip
 
 
-def trait(kind, here, spread):
-    return Trait("income", None, kind, here, 2 * here, spread, spread)
+def trait(kind, here, spread, elsewhere=None):
+    there = 2 * here if elsewhere is None else elsewhere
+    ranges = [(x / spread, x * spread) for x in (here, there)] if kind == FACTOR else [None, None]
+    return Trait("income", None, kind, here, there, spread, spread, None, *ranges)
 
 
 def test_amounts_are_shown_as_ranges():
@@ -49,6 +51,8 @@ def test_amounts_are_shown_as_ranges():
     assert trait(FACTOR, 100.0, 30.0).parts()[1] == "3.3 to 3,000"
     assert trait(FACTOR, 1.0, 1.0 + 1e-9).parts()[1] == "1"
     assert trait(FACTOR, 0.0, 1.2).parts()[1] == "0"
+    rows = Trait("rows", None, FACTOR, 0.5, 3.0, 1.7, 2.0, None, (0.0, 1.24), (1.0, 9.0))
+    assert rows.parts()[1:] == ("0 to 1.2", "1 to 9") and rows.brief() == "rows 0 to 1.2"
     assert trait("value", 52_613.0, 13_040.0).parts()[1] == "53,000 ± 13,000"
     assert trait("value", 9.1234, 1.06).brief() == "income 9.1"
     assert trait(SHARE, 0.687, None).parts()[1] == "68.7 %"
@@ -61,8 +65,9 @@ def test_years_have_no_commas():
     assert Trait("y", None, "value", 1908.34, 1967.0, 1.2, None).parts() == (
         "y", "1908.3 ± 1.2", "1967",
     )  # fmt: skip
-    factor = Trait("y", None, FACTOR, 1908.3, 1950.0, 1.01, 1.01)
-    assert factor.parts()[1:] == ("1889 to 1927", "1931 to 1970") and factor.brief() == "y 1908"
+    factor = trait(FACTOR, 1908.3, 1.01, 1950.0)
+    assert factor.parts()[1:] == ("1889 to 1927", "1931 to 1970")
+    assert factor.brief() == "income 1908"
     for elsewhere, spread in ((12_000.0, 12.0), (1908.0, 500.0), (900.0, 1.0)):
         assert "1,9" in Trait("x", None, "value", 1908.0, elsewhere, spread, 5.0).parts()[1]
     assert [shown_when(time) for time in (1908.0, 1908, 12_345.0, 1908.25, "2024-05")] == [

@@ -3,6 +3,7 @@
 import math
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -67,7 +68,8 @@ from evermix.io.sources import Source
 from evermix.io.sources.values import Columns
 from evermix.io.text_counter import TextCounter
 
-COLUMNS = "id", "cluster", "probability", "log_density", "name"  # of the answer for a row
+# Of the answer for a row.
+COLUMNS = "id", "cluster", "probability", "log_density", "cluster_size", "name"
 SHOWN = 10  # clusters at a terminal
 AUTO_CHANGES = "laps", "tol"  # of the engine that auto has chosen, when its fit goes on
 HELD_BYTES = 2**28  # of rows that are held in memory although they could be read again
@@ -260,10 +262,12 @@ class Fit(Run):
 
     def _answers(self, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
         """Yield the answer for each row; ``names`` are those of clusters."""
-        found = map(int, self.model.labels_), self.model.probabilities_, self._log_densities()
+        labels = list(map(int, self.model.labels_))
+        found, sizes = (labels, self.model.probabilities_, self._log_densities()), Counter(labels)
         for name, id, *numbers in zip(self.rows.ids(), *found, strict=True):
             line = {"id": name, "cluster": id}
             line |= zip(("probability", "log_density"), map(rounded, numbers), strict=True)
+            line["cluster_size"] = sizes[id]
             yield line | ({"name": names[id]} if id in names else {})
 
     def _log_densities(self) -> Iterator[float]:

@@ -42,11 +42,11 @@ class Trait:
         In the cluster, and in all others together.
     spread, spread_elsewhere : float or None
         Standard deviations of values; None of a single row.
-    range, range_elsewhere : (float, float) or None
-        Of amounts: where about two thirds of the rows are. None of a single row.
     unit : str or None
         Of the numbers of the column, as they were written: it follows them after a space, such as
         "kg", or "#" stands for the number, as in "€#".
+    range, range_elsewhere : (float, float) or None
+        Of amounts: where about two thirds of the rows are. None of a single row.
     """
 
     column: str
@@ -56,9 +56,9 @@ class Trait:
     elsewhere: float
     spread: float | None
     spread_elsewhere: float | None
+    unit: str | None = None
     range: tuple[float, float] | None = None
     range_elsewhere: tuple[float, float] | None = None
-    unit: str | None = None
 
     @classmethod
     def of(cls, mark: Mark, names: Names) -> "Trait":
@@ -67,7 +67,7 @@ class Trait:
         numbers = mark.here, mark.elsewhere, mark.spread, mark.spread_elsewhere
         ranges = mark.range, mark.range_elsewhere
         column = names.column(mark.column)
-        return cls(column, level, mark.kind, *numbers, *ranges, names.units.get(column))
+        return cls(column, level, mark.kind, *numbers, names.units.get(column), *ranges)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trait as JSON-ready values."""
