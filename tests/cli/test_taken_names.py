@@ -1,6 +1,7 @@
 """A command that finds a model under the name of its own: nothing is lost."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -116,5 +117,27 @@ def test_pictures_that_only_the_checkpoint_names_are_left_out_without_a_question
         f"not written anew, since the command line does not name it: --figure {folder / 'a.png'}"
         in said
     )
-    said = evermix("topics", "rows.jsonl", "--resume", status=1)
-    assert f"If they are yours, add: --out {folder / 'b.json'}" in said
+
+
+def test_a_run_that_goes_on_says_where_the_earlier_one_wrote_and_what_to_type(folder):
+    def write(name, years):
+        lines = [{"text": f"word{i % 3} word{i % 5}", "year": years[i % 2]} for i in range(40)]
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    write("old.jsonl", (2000, 2001))
+    write("new.jsonl", (2002, 2003))
+    model = "--checkpoint", "old.evermix"
+    timed = "--time-field", "year", "--draws", 2, "--burn-in", 2, "--out", "a.json"
+    evermix("topics", "old.jsonl", *timed)
+    more = "--figure", "b.png", "--out", "b.json"
+    evermix("topics", "new.jsonl", *model, "--resume", *more)
+    said = evermix("topics", "new.jsonl", *model, "--top-words", 7, "--resume", status=1)
+    assert f"wrote to {folder / 'b.json'} (--out) and {folder / 'b.png'} (--figure)" in said
+    command = shlex.split(said.partition("name them: evermix ")[2])
+    assert {"--out", "--figure", "--top-words", "7", "--resume"} <= set(command)
+    evermix(*command)
+    evermix(*command)
+    info = CliRunner().invoke(app, ["info", "old.evermix"]).stdout
+    assert "old.jsonl" in info and "new.jsonl" in info and "80" in info
+    facts = json.loads(CliRunner().invoke(app, ["info", "old.evermix", "--json"]).stdout)
+    assert facts["documents"] == 80 and len(facts["source"]) == 2

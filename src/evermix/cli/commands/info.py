@@ -19,6 +19,7 @@ from evermix.cli.output.coarse import coarse_table, describe_coarse, proposed
 from evermix.cli.output.plain_facts import BETTER, plain_facts
 from evermix.cli.output.topic_report import describe_topics
 from evermix.cli.runs.going_on import saved_command
+from evermix.cli.runs.learnt_documents import read_learnt
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.columns_in_words import (
     column_groups,
@@ -166,6 +167,8 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None, path: Path) -
     names = saved_words(model, extra)
     times = [shown_label(time) for time in model.times_.tolist()]
     default = "HMNGG()" if times else "HDP()"
+    learnt = read_learnt(notes)
+    sources = dict.fromkeys(source for run in learnt for source in run.sources)
     writer = TopicCards(model, names, n=WORDS, share=saved.get("share", SHARE))
     topics = sorted(describe_topics(writer), key=lambda topic: -topic["weight"])
     judged = bool(model._fitted.run.n_draws and not model.gone_on_)
@@ -173,7 +176,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None, path: Path) -
     command = saved_command("topics", extra, path)
     return {
         "kind": "topic model",
-        "source": saved.get("source"),
+        "source": list(sources) if len(sources) > 1 else saved.get("source"),
         "prior": default if model.prior is None else repr(model.prior),
         "sampler": repr(model.sampler_),
         "sweeps": model.n_sweeps_,
@@ -183,6 +186,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None, path: Path) -
         "log_joint": course_of(model, command) if judged else None,
         "converged": None if not judged or np.isnan(rises).any() else not rises.any(),
         "features": model.n_features_in_,
+        "documents": sum(run.documents for run in learnt) or None,
         "times": f"{len(times):,}, {times[0]} to {times[-1]}" if times else None,
         "K": model.n_topics_,
         "topics": topics[:top],

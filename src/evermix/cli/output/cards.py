@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from evermix._words import counted
+from evermix._words import counted, listed
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.calendar import shown_time
@@ -17,6 +17,7 @@ from evermix.io.text_counter import TextCounter
 from evermix.report.shares import percent
 from evermix.report.words import topic_name
 
+FILES = 5  # that are named where a model has learnt several
 SHOWN = 3  # lines on what sets a cluster apart
 GROWTH, LEAST = 2.0, 0.01  # of shares lately where clusters grow: over that in all, alone
 
@@ -90,7 +91,8 @@ def _number(n: int | str) -> str:
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": "{:,}".format,
     "vocabulary": "{:,} words".format,
-    **dict.fromkeys(("observations", "K"), _number),
+    "source": lambda source: source if isinstance(source, str) else listed(source, FILES),
+    **dict.fromkeys(("observations", "documents", "K"), _number),
     "hidden": "{:,}".format,
     **dict.fromkeys(("sweeps", "draws", "laps"), "{:,}".format),
     "unknown_words": "{:.1%}".format,

@@ -21,6 +21,7 @@ PLAIN = {
     "vocabulary": "vocabulary",
     "unknown_words": "unknown words",
     "observations": "rows",
+    "documents": "documents",
     "missing": "missing cells",
     "growing": "growing",
     "fading": "fading",

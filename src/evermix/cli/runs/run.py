@@ -50,12 +50,13 @@ LOG = logging.getLogger("evermix")
 FIRST_ROWS = 100  # that are read before a run is refused because of its outputs
 NOTHING = "Nothing was learnt yet."
 NEXT_LINE = "\nevermix: "
-AT_THE_END = "--figure", "--curves", "--documents"  # are made of a whole model, at any time
+AT_THE_END = {"--figure", "--curves", "--documents"}  # are made of a whole model, at any time
 
 
 class Saved(NamedTuple):
-    """Contents of a checkpoint: the model, how words are counted, and the run's own notes."""
+    """Contents of a checkpoint: its command, the model, how words are counted, the run's notes."""
 
+    command: str
     model: Any
     text: TextCounter | None
     notes: dict[str, Any]
@@ -359,7 +360,7 @@ def read_checkpoint(
             f"({type(error).__name__}: {error}). They were edited; use an earlier copy, or start "
             "again with --overwrite."
         ) from error
-    return Saved(model, text, notes)
+    return Saved(command, model, text, notes)
 
 
 def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ()) -> Settings:
@@ -374,10 +375,12 @@ def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ())
     given = {option.flag for option in settings.options if option.name in settings.given}
     only = {o: path for o, path in before.places.items() if o not in given}
     named = {o: f"{o} {shlex.quote(path)}" for o, path in only.items()}
-    if needed := [words for option, words in named.items() if option not in AT_THE_END]:
+    if only.keys() - AT_THE_END:
+        places = " and ".join(f"{path} ({option})" for option, path in only.items())
         raise ValueError(
-            f"the checkpoint {settings.checkpoint} names places to write to that the command line "
-            f"does not name. If they are yours, add: {' '.join(needed)}"
+            f"the earlier run of {settings.checkpoint} wrote to {places}, and this command does "
+            "not say where to write. A file may not choose that. If these places are yours, name "
+            f"them: {command_to_go_on(saved.command, resumed, saved.notes['settings'])}"
         )
     if named:
         note(
