@@ -1,6 +1,7 @@
 """Variational engines of `evermix fit`: their bound in words, traces and files."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 import evermix as em
 from evermix.cli import app
 from evermix.cli.commands.fit import LapLog
-from evermix.cli.console import laps_in_words, progress_bar
+from evermix.cli.console import ProgressBar, laps_in_words, progress_bar
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from helpers.commands import evermix
@@ -113,6 +114,31 @@ def test_progress_tells_the_bound_and_the_moves_of_the_last_lap():
     sweep = em.Info(rows=40, clock=40, K=3, scalars={"log_joint": -80.0})
     assert LapLog().described(sweep, 40) == "fit -2.000 per row"
     assert LapLog().described(em.Info(rows=0, clock=40, K=3), 40) == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_progress_counts_laps_as_the_summary_does_and_its_fit_never_falls(
+    points, name, monkeypatch
+):
+    update, shown = ProgressBar.update, []
+
+    def watched(bar, *what):
+        update(bar, *what)
+        (task,) = bar._progress.tasks
+        if task.description.startswith("lap "):  # not while rows are read
+            shown.append((task.description, task.fields["status"], task.completed, task.total))
+
+    monkeypatch.setattr(ProgressBar, "update", watched)
+    batches = [] if name == "fullvb" else ["--batch-size", 40]
+    said = evermix("fit", "points.npy", "--engine", name, "--laps", 5, *batches).stderr
+    made = [int(re.fullmatch(r"lap (\d) of at most 5", title)[1]) for title, *_ in shown]
+    fits = [float(fit) for _, status, *_ in shown for fit in re.findall(r"fit (\S+)", status)]
+    assert made == sorted(made) and made[0] == 1
+    assert f"; {made[-1]} " in said  # such as 3 of at most 5 laps
+    assert shown[-1][2:] == (made[-1], 5)
+    assert fits
+    if name != "stochasticvb":  # which estimates its bound
+        assert fits == sorted(fits)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -127,6 +127,7 @@ class ProgressBar:
         K: int | None = None,
         quality: str | None = None,
         title: str | None = None,
+        total: int | None = None,
     ) -> None:
         """Show how much is done; without a quality the speed, with "" the quality before."""
         if quality is None:
@@ -135,7 +136,9 @@ class ProgressBar:
         self._quality = quality or self._quality
         found = [] if K is None else [counted(K, self._noun)]
         status = ", ".join([*found, *filter(None, [self._quality])])
-        self._progress.update(self._task, completed=done, status=status, description=title)
+        self._progress.update(
+            self._task, total=total, completed=done, status=status, description=title
+        )
 
 
 @contextmanager

@@ -116,7 +116,7 @@ class LapLog:
         """Rows that the lap in progress has visited."""
         return 0 if self.now is None else self.now.rows
 
-    def described(self, info: Info, n: int) -> str:
+    def described(self, info: Info, n: int, bound: float | None = None) -> str:
         """Return how well the last whole lap, or this step, explains the n rows; "" if unknown."""
         lap = self.last
         if lap is not None and "elbo" in lap.scalars:
@@ -125,7 +125,9 @@ class LapLog:
             return ", ".join([f"fit {lap.scalars['elbo'] / n:.3f} per row", *shown])
         if "log_joint" in info.scalars:
             return f"fit {info.scalars['log_joint'] / n:.3f} per row"
-        return f"fit {info.log_predictive / info.rows:.3f} per row" if info.rows else ""
+        if bound is not None or not info.rows:  # nothing is comparable with a bound to come
+            return ""
+        return f"fit {info.log_predictive / info.rows:.3f} per row"
 
     def to_spec(self) -> dict[str, Any]:
         """Return the log as a JSON-ready dict."""
@@ -225,14 +227,15 @@ class Fit(Run):
     def _learn(self, interrupts: Interrupts) -> None:
         every, quiet = self.settings.every, self.settings.quiet
         most, title = self.engine.max_laps, partial(laps_in_words, name=self.engine.lap_name)
-        with progress_bar(title(1, most), most, quiet, of_rows=False) as progress:
+        before = "going on" if self.resumed else "looking for first clusters"  # its first step
+        with progress_bar(before, None, quiet, of_rows=False) as progress:
 
             def observe(mix: Mixture, info: Info) -> None:
                 self.learnt = True
                 lap, state = self.log.add(info), mix.state_
                 done = state.lap + self.log.rows / self.rows.n
-                fit = self.log.described(info, self.rows.n)
-                progress.update(done, info.K, fit, title(int(done) + 1, most))
+                fit = self.log.described(info, self.rows.n, self.engine.lower_bound(state))
+                progress.update(done, info.K, fit, title(math.ceil(done), most), most)
                 if lap is not None:
                     self.trace.write(lap.to_event())
                 whole = state.at == 0 and state.lap % (every or 1) == 0
