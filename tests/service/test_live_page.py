@@ -452,7 +452,8 @@ def test_nothing_is_new_in_the_first_rows_and_little_change_has_no_arrow(browser
     assert browser.run("new Set(seen).size") == 1
     text = browser.run(
         """import('/page/charts.js').then(({trendOf}) =>
-            [1.09, 0.92, 1.2, 0.8, 0, null].map(trend => trendOf(trend).text))"""
+            [1.96, 0.504, 0.506, 0, null].map(trend => ({trend, growing: trend > 1}))
+                .map(cluster => trendOf(cluster).text))"""
     )
-    assert text == ["× 1.1", "× 0.92", "▲ × 1.2", "▼ × 0.8", "fading", ""]
+    assert text == ["▲ × 2", "▼ × 0.5", "× 0.51", "fading", ""]
     assert problems(browser) == []

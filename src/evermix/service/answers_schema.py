@@ -112,7 +112,12 @@ def _cluster() -> Schema:
         "size": NUMBER,
         "share": NUMBER,
     }
-    worded = {"words": several(TEXT), "trend": PERHAPS_NUMBER, "born": PERHAPS_WHOLE}
+    worded = {
+        "words": several(TEXT),
+        "trend": PERHAPS_NUMBER,
+        "growing": FLAG,
+        "born": PERHAPS_WHOLE,
+    }
     return closed(tuple(always), **always, **worded, since=VALUE)
 
 
@@ -139,6 +144,7 @@ def _card() -> Schema:
         recent_share=PERHAPS_NUMBER,
         fading=FLAG,
         trend=PERHAPS_NUMBER,
+        growing=FLAG,
         born=PERHAPS_WHOLE,
         since=VALUE,
         parent=PERHAPS_WHOLE,

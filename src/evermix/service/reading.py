@@ -50,7 +50,8 @@ def clusters(core: Core, words: bool = False) -> dict[str, Any]:
             card = worded.get(entry["id"])
             if card is not None:
                 named = naming(core.mix, card, core.naming)
-                entry |= {"words": named, "trend": card.trend, "born": card.born}
+                entry |= {"words": named, "trend": card.trend, "growing": card.growing}
+                entry["born"] = card.born
                 entry |= {} if card.since is None else {"since": card.since}
     return {**_as_of(core), "clusters": found} | ({"hidden": hidden} if hidden else {})
 

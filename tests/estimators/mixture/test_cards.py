@@ -1,6 +1,7 @@
 """Cards: what the state knows of each cluster, in words and units of the rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,24 @@ def test_the_trend_is_that_of_the_latest_rows():
     assert grows.trend > 1.5 and shrinks.trend < 0.8
     assert grows.born > 5900 and grows.age == 12000 - grows.born
     assert "lately" in repr(grows)
+
+
+@pytest.mark.parametrize(
+    ("share", "lately", "fading", "growing"),
+    [
+        (0.1, 0.2, False, True),
+        (0.1, 0.197, False, True),  # which is shown as 2
+        (0.1, 0.19, False, False),
+        (0.001, 0.009, False, False),
+        (0.1, 0.3, True, False),
+        (0.1, None, False, False),
+    ],
+)
+def test_a_cluster_grows_if_its_trend_is_shown_as_two(share, lately, fading, growing):
+    X, _ = blobs(100, groups=2)
+    (card, *_) = em.Mixture().fit(X).cards()
+    card = replace(card, share=share, recent_share=lately, fading=fading)
+    assert card.growing is card.to_dict()["growing"] is growing
 
 
 def test_without_kept_rows_the_trend_is_that_of_the_course():

@@ -19,7 +19,6 @@ from evermix.report.words import topic_name
 
 FILES = 5  # that are named where a model has learnt several
 SHOWN = 3  # lines on what sets a cluster apart
-GROWTH, LEAST = 2.0, 0.01  # of shares lately where clusters grow: over that in all, alone
 
 Described = dict[str, Any]
 
@@ -48,13 +47,8 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -
 
 def growing(clusters: list[Described]) -> list[Described]:
     """Return ids, names and words of clusters that have grown, the largest lately first."""
-    some = [(each.get("recent_share", 0.0), each) for each in clusters]
-    some = [
-        (lately, each)
-        for lately, each in some
-        if lately >= max(GROWTH * each["share"], LEAST) and not each["fading"]
-    ]
-    return [_brief(each) for _, each in sorted(some, key=lambda pair: -pair[0])]
+    some = [each for each in clusters if each["growing"]]
+    return [_brief(each) for each in sorted(some, key=lambda each: -each["recent_share"])]
 
 
 def fading(clusters: list[Described]) -> list[Described]:

@@ -22,6 +22,7 @@ from evermix.report.shares import percent
 
 MOST_DIGITS = 6  # behind the point
 MOST_TIMES = math.log(1e6)
+GROWTH, LATELY = 2.0, 0.01  # of shares lately where clusters grow: over that of all, alone
 LEAST_SHARE = 1e-5  # that is not shown as zero
 
 
@@ -263,6 +264,12 @@ class Card:
         return self.recent_share / self.share or None
 
     @property
+    def growing(self) -> bool:
+        """Whether the trend is 2 or more, in two digits, with 1 % of the latest rows or more."""
+        lately = self.recent_share or 0.0
+        return lately >= LATELY and float(f"{self.trend or 0.0:.2g}") >= GROWTH
+
+    @property
     def parts(self) -> tuple[int, ...]:
         """Ids of the clusters that people have merged into it, since it was last split by hand."""
         found = list[int]()
@@ -275,7 +282,7 @@ class Card:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready values."""
-        plain = asdict(self) | {"trend": self.trend}
+        plain = asdict(self) | {"trend": self.trend, "growing": self.growing}
         plain["traits"] = [each.to_dict() for each in self.traits]
         plain["examples"] = [asdict(each) for each in self.examples]
         plain["nearest"] = [{"id": id, "nats": nats} for id, nats in self.nearest]

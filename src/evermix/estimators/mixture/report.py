@@ -195,6 +195,7 @@ def _item(
         "share": card.share,
         "recent": card.recent_share,
         "trend": card.trend,
+        "growing": card.growing or None,
         "born": card.born if _streamed(mix) else None,
         "parent": card.parent,
         "age": card.age if _streamed(mix) else None,

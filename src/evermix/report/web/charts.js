@@ -25,12 +25,12 @@ const shown = (value, digits = 3) => Math.abs(value) >= 1e5 ? written(value, dig
 const writtenTime = value => Number.isInteger(value) && value >= 1500 && value <= 2100 ? String(value) : shown(value);  // years
 const percent = share => share > 0 && share < 1e-4 ? "< 0.01 %" : `${written(100 * share, share < 0.1 ? 2 : 3)} %`;
 // How the trend of a cluster is shown: its share of the latest rows over that of all, 0 if no rows of it come any more.
-function trendOf(trend) {
+// It has an arrow if the cluster is growing, or if that is half or less; by what is shown, so that the same numbers look the same.
+function trendOf({trend, growing}) {
   if (trend === undefined || trend === null) return {text: "", kind: "steady", hint: ""};
   if (trend === 0) return {text: "fading", kind: "down", hint: "no row of it has come for longer than chance allows"};
-  const steady = Math.abs(Math.log(trend)) < Math.log(1.1), up = trend >= 1;  // within ten per cent
-  const text = `${steady ? "" : up ? "▲ " : "▼ "}× ${shown(Number(trend.toPrecision(2)))}`;
-  return {text, kind: steady ? "steady" : up ? "up" : "down", hint: "its share of the latest rows, over its share of all"};
+  const digits = Number(trend.toPrecision(2)), kind = growing ? "up" : digits <= 0.5 ? "down" : "steady";
+  return {text: `${{up: "▲ ", down: "▼ ", steady: ""}[kind]}× ${shown(digits)}`, kind, hint: "its share of the latest rows, over its share of all"};
 }
 function clock([rows, times]) {  // what tells when so many rows had been learnt; null without times
   const at = n => Math.max(rows.findLastIndex(row => row <= n), 0);

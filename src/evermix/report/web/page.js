@@ -72,7 +72,7 @@ byId("list").style.setProperty("--name", `${Math.min(Math.max(Math.ceil(longest)
 byId("list").classList.toggle("plain", !items.some(item => item.trend !== undefined));
 byId("items-title").textContent = `${noun[0].toUpperCase()}${noun.slice(1)}s`;
 byId("bars").textContent = `Bars show shares: the longest is that of the largest ${noun}.` +
-  (items.some(item => item.trend !== undefined) ? " ▲ × 2: its share of the latest rows is twice its share of all; ▼ × 0.5: half of it." : "");
+  (items.some(item => item.trend !== undefined) ? " ▲ × 2: its share of the latest rows is twice its share of all, or more; ▼ × 0.5: half of it, or less." : "");
 
 function find() {
   const terms = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -85,7 +85,7 @@ function draw() {
   byId("list").replaceChildren(...some.map(item => {
     const trend = make("span", {class: "number trend"}), fill = make("i");
     if (item.trend !== undefined) {
-      const {text, kind, hint} = trendOf(item.trend);
+      const {text, kind, hint} = trendOf(item);
       trend.textContent = text;
       trend.classList.add(kind);
       trend.title = hint;

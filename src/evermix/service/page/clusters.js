@@ -121,7 +121,7 @@ export class Clusters {
     set(parts.name, called(item.id, item.name) + (item.pinned ? ", pinned" : ""));
     set(parts.share, percent(item.share));
     set(parts.words, (item.words ?? []).join(", "));
-    const {text, kind, hint} = trendOf(item.trend);
+    const {text, kind, hint} = trendOf(item);
     set(parts.trend, text);
     parts.trend.className = `trend ${kind}`;
     parts.trend.title = hint;
