@@ -67,7 +67,10 @@ def test_a_file_alone_that_a_model_refuses_is_refused_among_others(folder):
     text = (folder / "a.csv").read_text()
     (folder / "misspelt.csv").write_text(text.replace("nights", "night"))
     said = evermix("predict", "a.evermix", "a.csv", "misspelt.csv", status=1).stderr
-    assert "misspelt.csv has no column 'nights'" in said and "Did you mean 'night'" in said
+    assert "misspelt.csv has no column 'nights'" in said and "Did you mean 'night'?" in said
+    (folder / "both.csv").write_text(text.replace("nights", "night").replace("temp", "temps"))
+    said = evermix("predict", "a.evermix", "both.csv", status=1).stderr
+    assert "'night' for 'nights'" in said and "'temps' for 'temp'" in said
     said = evermix("fit", "a.csv", "misspelt.csv", "--out", "x.csv", status=1).stderr
     assert "misspelt.csv has no column 'nights'" in said
 

@@ -98,6 +98,42 @@ def test_a_split_without_rows_names_the_option(folder):
     assert "this model keeps no rows of its clusters: give some with --rows SOURCE." in said
 
 
+def test_a_file_in_another_encoding_is_not_to_be_skipped(folder):
+    lines = ["a,b,name", *[f"{i},{i % 7},{'Ann' if i % 2 else 'Jörg'}" for i in range(20)], ""]
+    (folder / "latin.csv").write_text("\n".join(lines))
+    evermix("fit", "latin.csv", "--out", "labels.csv", "--checkpoint", "latin.evermix")
+    (folder / "latin.csv").write_bytes("\n".join(lines).encode("latin-1"))
+    (folder / "latin.jsonl").write_bytes('{"text": "für"}\n{"text": "was"}\n'.encode("latin-1"))
+    for words in (
+        ("fit", "latin.csv"),
+        ("fit", "latin.jsonl"),
+        ("predict", "latin.evermix", "latin.csv"),
+        ("stream", "latin.csv", "--out", "s.jsonl"),
+        ("stream", "latin.jsonl", "--out", "t.jsonl"),
+    ):
+        said = evermix(*words, status=1).stderr
+        assert "--encoding latin-1" in said and "--skip-bad" not in said, words
+
+
+def test_an_empty_file_and_one_column_are_told_plainly(folder):
+    (folder / "empty.csv").write_text("")
+    assert (
+        "the file is empty. Give a file with rows." in evermix("fit", "empty.csv", status=1).stderr
+    )
+    (folder / "alone.csv").write_text("x\n" + "".join(f"{i * i % 37 / 7}\n" for i in range(60)))
+    assert "rows of 1 number." in evermix("fit", "alone.csv", "--out", "l.csv").stderr
+
+
+def test_a_name_that_no_cluster_has_is_told_with_those_that_there_are(folder):
+    evermix("fit", "one.csv", "--out", "labels.csv")
+    said = evermix("edit", "one.evermix", "rename", "puncture", "x", status=1).stderr
+    assert "no cluster has the name 'puncture'. No cluster has a name yet" in said
+    id = int(em.load("one.evermix").cluster_ids_[0])
+    evermix("edit", "one.evermix", "rename", id, "punctures")
+    said = evermix("edit", "one.evermix", "rename", "puncture", "x", status=1).stderr
+    assert "Did you mean 'punctures'? The names are punctures." in said
+
+
 def test_a_bad_row_to_predict_names_the_option_that_leaves_it_out(folder):
     evermix("fit", "one.csv", "--out", "labels.csv")
     (folder / "bad.csv").write_text("a,b\n1,2\n3\n4,5\n")

@@ -73,7 +73,7 @@ def test_a_name_that_was_given_is_shown_everywhere(folder):
     assert "topic 0 has no name." in said.stderr and em.load("texts.evermix").names_ == {}
     for words, error in {
         ("rename", "99", "x"): "there is no topic 99; they are 0 to",
-        ("rename", "sails", "x"): "a topic is called by its id, a whole number, or its name",
+        ("rename", "sails", "x"): "no topic has the name 'sails'. No topic has a name yet. Ids are",
         ("merge", "0", "1"): "`evermix edit MODEL rename` names topics",
     }.items():
         said = runner.invoke(app, ["edit", "texts.evermix", *words])

@@ -1,9 +1,11 @@
 """Texts of words that a model has never met look new to ``evermix predict`` and to the service."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import gammaln, logsumexp
 
@@ -47,6 +49,27 @@ def test_unknown_words_look_new_on_the_command_line(model):
     new = 1 + (both["novelty"] > 0.5)
     assert f"{new} look{'s' * (new == 1)} new: of no cluster" in said.output
     assert printer["cluster"] == both["cluster"]
+
+
+@pytest.mark.parametrize("out", ["found.jsonl", "found.csv", "found.parquet"])
+def test_a_text_without_a_known_word_has_no_density(model, out):
+    """Else it would be the most likely of all."""
+    evermix("predict", model, "rows.jsonl", "--out", out)
+    read = {"jsonl": partial(pd.read_json, lines=True), "csv": pd.read_csv}
+    lines = read.get(out.partition(".")[2], pd.read_parquet)(out)
+    assert lines["log_density"].isna().tolist() == [True, False, False]
+    assert (lines["log_density"][1:] < 0).all()
+
+
+def test_a_fit_gives_texts_without_counted_words_no_density(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tickets(tmp_path / "tickets.jsonl")
+    with open("tickets.jsonl", "a") as file:
+        file.write(json.dumps({"text": "the and of"}) + "\n")
+    evermix("fit", "tickets.jsonl", "--text-field", "text", "--out", "found.jsonl")
+    *others, last = found()
+    assert last["log_density"] is None
+    assert all(line["log_density"] < 0 for line in others)
 
 
 def test_the_service_says_the_same_of_a_file(model):

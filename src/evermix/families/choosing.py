@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from evermix._words import counted
 from evermix._xp import Array
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
@@ -166,7 +167,7 @@ def _columns_apart(D: int, few: list[int], same: list[int], gone: bool) -> Choic
 
 def _of_vectors(X: Array) -> Choice:
     """Choose a family for real vectors."""
-    D, numbers = X.shape[1], f"rows of {X.shape[1]} numbers"
+    D, numbers = X.shape[1], f"rows of {counted(X.shape[1], 'number')}"
     some = _sample(X)
     if X.size and some.min() >= 0 and np.all(some == np.rint(some)):
         numbers += " (if these are counts of words, give em.Multinomial())"

@@ -2,13 +2,16 @@
 
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
+
+from evermix._words import listed
 
 MOST = 10_000  # names that are compared
 SIMILAR = 0.6  # how similar names must be
 ALIKE = 0.7  # how similar names of files must be without their ends
 LONGEST = 255  # characters of a name that are
+NAMED = 8  # names that may be meant which a sentence has
 
 
 def did_you_mean(
@@ -42,9 +45,27 @@ def _are_alike(name: str, other: str) -> bool:
 
 def one_of(name: str, names: Iterable[str], least: float = SIMILAR) -> str:
     """Return a sentence, after a space, with the most similar of the names; "" if none is."""
+    near = _nearest(name, names, least)
+    return "" if near is None else f" Did you mean {near!r}?"
+
+
+def each_of(missing: Sequence[str], names: Iterable[str]) -> str:
+    """Return a sentence, after a space, with the names that may be meant by missing ones."""
+    left, meant = list(names), list[str]()
+    if len(missing) == 1:
+        return one_of(missing[0], left)
+    for name in missing:
+        if (near := _nearest(name, left)) is not None:
+            meant.append(f"{near!r} for {name!r}")
+            left.remove(near)
+    return f" Did you mean {listed(meant, NAMED)}?" if meant else ""
+
+
+def _nearest(name: str, names: Iterable[str], least: float = SIMILAR) -> str | None:
+    """Return the most similar of the names; None if none is similar."""
     by_case = {each.lower(): each for each in names}
     similar = get_close_matches(name[:LONGEST].lower(), by_case, n=1, cutoff=least)
-    return f" Did you mean {by_case[similar[0]]!r}?" if similar else ""
+    return by_case[similar[0]] if similar else None
 
 
 def same_but_case(name: str, names: Iterable[str]) -> str:

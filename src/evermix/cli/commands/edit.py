@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
+from evermix._words import listed
 from evermix.cli.console import note
 from evermix.cli.input.model_rows import all_rows, read_as_learnt, text_of
 from evermix.cli.options.settings import Settings
@@ -12,7 +13,10 @@ from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, TopicModel, files
 from evermix.hand import MERGE, SPLIT
 from evermix.io.checkpoint import CheckpointError
+from evermix.io.similar_names import one_of
 from evermix.io.text_counter import TextCounter
+
+NAMED = 20  # names that an error lists
 
 
 def run(settings: Settings) -> None:
@@ -143,7 +147,10 @@ def _id(model: Mixture | TopicModel, word: Any) -> int:
         raise ValueError(f"{noun}s {', '.join(map(str, named))} are called {word}: say which id.")
     if named:
         return named[0]
-    known = f" The names are {', '.join(sorted(set(names.values())))}." if names else ""
+    known = f"No {noun} has a name yet"
+    if names:
+        known = f"The names are {listed(sorted(set(names.values())), NAMED)}"
     raise ValueError(
-        f"a {noun} is called by its id, a whole number, or its name, got {word!r}.{known}"
+        f"no {noun} has the name {word!r}.{one_of(word, names.values())} {known}. Ids are whole "
+        "numbers, which `evermix info` shows."
     )

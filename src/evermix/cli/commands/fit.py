@@ -36,7 +36,7 @@ from evermix.cli.output.answers import NO_IDS, Beside, has_no_ids
 from evermix.cli.output.captions import captions
 from evermix.cli.output.cards import cards_table, describe_clusters
 from evermix.cli.output.coarse import proposed
-from evermix.cli.output.lines import check_answers, naming, open_answers, rounded
+from evermix.cli.output.lines import check_answers, naming, open_answers, rounded, shown_densities
 from evermix.cli.output.plain_facts import at_limit, warned_of_few
 from evermix.cli.runs.going_on import command_to_go_on
 from evermix.cli.runs.interrupts import Interrupts
@@ -267,13 +267,12 @@ class Fit(Run):
         """Yield the answer for each row; ``names`` are those of clusters."""
         labels = list(map(int, self.model.labels_))
         found, sizes = (labels, self.model.probabilities_, self._log_densities()), Counter(labels)
-        for name, id, *numbers in zip(self.rows.ids(), *found, strict=True):
-            line = {"id": name, "cluster": id}
-            line |= zip(("probability", "log_density"), map(rounded, numbers), strict=True)
-            line["cluster_size"] = sizes[id]
+        for name, id, p, log_density in zip(self.rows.ids(), *found, strict=True):
+            line = {"id": name, "cluster": id, "probability": rounded(p)}
+            line |= {"log_density": log_density, "cluster_size": sizes[id]}
             yield line | ({"name": names[id]} if id in names else {})
 
-    def _log_densities(self) -> Iterator[float]:
+    def _log_densities(self) -> Iterator[float | None]:
         """Yield the log density of each row, as for new rows."""
         X = one_by_one(self._X) if is_collection(self._X) else self._X
         for some in X if isinstance(X, Chunks) else [X]:
@@ -284,7 +283,8 @@ class Fit(Run):
                 else:  # digits in single precision would depend on the cuts
                     part = some[run[0] : run[-1] + 1]
                     part = part.astype(np.float64) if part.dtype == np.float32 else part
-                yield from self.model.score_samples(part)
+                scores = self.model.score_samples(part)
+                yield from shown_densities(self.model.model_.family, part, scores)
 
     def _next_steps(self) -> None:
         if not (self.settings.out == "-" and at_terminal()):

@@ -23,12 +23,12 @@ from evermix.cli.input.model_rows import (
     text_of,
     usable,
 )
-from evermix.cli.input.rows import features, open_rows
+from evermix.cli.input.rows import features, of_bad_row, open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.answers import Beside
 from evermix.cli.output.captions import captions
 from evermix.cli.output.coarse import at_most, describe_coarse
-from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
+from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded, shown_densities
 from evermix.cli.output.new_levels import NewLevels
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.cli.output.topic_lines import document_lines, named_shares
@@ -119,9 +119,7 @@ def _chunks(rows: Source, size: int) -> Iterator[Chunk]:
     except SourceError as error:
         if not _OF_ROW.search(str(error)):
             raise
-        raise SourceError(
-            f"{error} Correct the row, or leave out bad rows with --skip-bad."
-        ) from error
+        raise of_bad_row(error) from error
 
 
 def _summary(answers: _Answers, done: int, out: str) -> str:
@@ -147,7 +145,8 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         X = features(family, text, chunk.X)
         levels.take(X)
-        proba, log_density = mix.predict_proba(X), mix.score_samples(X)
+        proba = mix.predict_proba(X)
+        log_densities = shown_densities(family, X, mix.score_samples(X))
         best, novelty = (
             proba.argmax(axis=1),
             None if new is None else novelty_of(mix, text, chunk, X),
@@ -159,7 +158,7 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
                 "id": name,
                 "cluster": int(ids[best[i]]),
                 "probability": rounded(proba[i, best[i]]),
-                "log_density": rounded(log_density[i]),
+                "log_density": log_densities[i],
             }
             if novelty is not None:
                 line["novelty"] = rounded(novelty[i])

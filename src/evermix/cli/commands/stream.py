@@ -50,6 +50,7 @@ from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.held import clusters_in_words, n_held
 from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, Source, SourceError
+from evermix.io.sources.encodings import NOT_UTF8
 from evermix.io.sources.several import Several
 from evermix.io.text_counter import TextCounter
 from evermix.state import FADED
@@ -192,7 +193,8 @@ class Stream(Run):
         except ValueError as error:  # a bad row, or rows that the family cannot hold
             self._announce()
             self.save()
-            remedy = " --skip-bad (to leave out bad rows)" * isinstance(error, SourceError)
+            skips = isinstance(error, SourceError) and NOT_UTF8 not in str(error)
+            remedy = " --skip-bad (to leave out bad rows)" * skips
             raise ValueError(f"{error} {self.farewell()}{remedy}") from error
 
     def _take(self, chunk: Chunk) -> None:

@@ -3,11 +3,15 @@
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from evermix.cli.output.output_files import check_suffix
+from evermix.families import Multinomial
+from evermix.families.base import Family
 from evermix.io.answers import CsvFile, ParquetFile, arrow_modules
 from evermix.io.trace import LineFile, TraceWriter
 
@@ -83,6 +87,19 @@ def check_answers(path: str, grows: bool = False) -> None:
 def rounded(value: float) -> float:
     """Return a number as text outputs show it, with six digits."""
     return float(f"{value:.6g}")
+
+
+def shown_densities(family: Family, X: Any, log_densities: Iterable[float]) -> list[float | None]:
+    """Return the log densities of rows as lines have them.
+
+    None for rows of counts in which nothing is counted, as in texts without a known word: they
+    would be the likeliest of all.
+    """
+    found = list(map(rounded, log_densities))
+    if not isinstance(family, Multinomial):
+        return found
+    total = np.asarray(X.sum(axis=1)).ravel()
+    return [each if n > 0 else None for each, n in zip(found, total, strict=True)]
 
 
 class Lines:

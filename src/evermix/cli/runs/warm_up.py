@@ -7,7 +7,7 @@ import numpy as np
 
 from evermix._schema import check_number
 from evermix.cli.console import note
-from evermix.cli.input.rows import features
+from evermix.cli.input.rows import features, of_bad_row
 from evermix.cli.input.texts import stream_counter
 from evermix.cli.options.mixture import make_mixture
 from evermix.cli.options.settings import Settings
@@ -46,9 +46,7 @@ def first_chunks(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
     except StopIteration:
         pass
     except SourceError as error:
-        raise SourceError(
-            f"{error} {NOTHING} Correct the row, or leave out bad rows with --skip-bad."
-        ) from error
+        raise of_bad_row(error, NOTHING) from error
     return taken
 
 

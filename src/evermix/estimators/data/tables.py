@@ -23,7 +23,7 @@ from evermix.estimators.data.levels import (
     is_gone_among_numbers,
 )
 from evermix.families import Categorical, Mixed
-from evermix.io.similar_names import one_of
+from evermix.io.similar_names import each_of, one_of
 
 ALIKE = 0.8  # how similar names are of which one is taken for the other, misspelt
 LIBRARIES = {"pandas", "polars", "pyarrow"}
@@ -265,9 +265,9 @@ def _lacking(
     table: str = "the table",
 ) -> ValueError:
     """Return what is wrong with a table that lacks columns, and which may be meant by others."""
-    meant = next(filter(None, (one_of(name, unknown) for name in missing)), "")
     return ValueError(
-        f"{table} has no column {listed(missing)}. It has {listed(given)}.{meant}{remedy}"
+        f"{table} has no column {listed(missing)}. It has {listed(given)}."
+        f"{each_of(missing, unknown)}{remedy}"
     )
 
 

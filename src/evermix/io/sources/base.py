@@ -202,7 +202,7 @@ class FileSource(ABC):
 
     def no_rows(self, message: str) -> NoRows:
         """Return the error of a file without rows."""
-        return NoRows(f"{self.path}: {message}")
+        return NoRows(f"{self.path}: {message} Give a file with rows.")
 
     def choose_kind(self, *allowed: Kind) -> Kind:
         """Return the kind that the user wants, or the first of those that the file can hold."""
