@@ -1,9 +1,11 @@
 """Which periods dates are turned into where none is given."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from evermix.estimators.data.periods import fitting_period
+from evermix.estimators.data.periods import first_periods, fitting_period, later_periods
+from evermix.estimators.data.times import plain_times
 
 
 @pytest.mark.parametrize(
@@ -20,3 +22,39 @@ from evermix.estimators.data.periods import fitting_period
 def test_the_period_fits_the_dates(first, n, step, period):
     seconds = (86400 * step * np.arange(n)).astype("timedelta64[s]")
     assert fitting_period(np.datetime64(first, "s") + seconds) == period
+
+
+@pytest.mark.parametrize("later", ["01/02/2024", "13/02/2024", "02/13/2024"])
+def test_later_dates_are_in_the_years_of_the_fit_whatever_comes_first(later):
+    assert later_periods([later] * 3, 3, ["2020", "2021"]).tolist() == ["2024"] * 3
+
+
+@pytest.mark.parametrize("known", [["2020-01", "2020-02"], ["2020-01-21", "2020-02-03"]])
+def test_months_and_days_need_a_date_that_tells_what_comes_first(known):
+    with pytest.raises(ValueError, match="'01/02/2024', of which none tells .* as 2024-05-31"):
+        later_periods(["01/02/2024"] * 2, 2, known)
+    told = later_periods(["01/02/2024", "21/02/2024"], 2, known)
+    assert told[0] == "2024-02-01"[: len(known[0])]
+
+
+@pytest.mark.parametrize("period", ["month", "day"])
+def test_so_do_those_of_a_fit(period):
+    with pytest.raises(ValueError, match=f"turned into {period}s. Write dates as"):
+        first_periods(["01/02/2024", "03/02/2024"], 2, period)
+
+
+@pytest.mark.parametrize(
+    ("label", "known"),
+    [("spring", ["2020", "2021"]), ("2020-05", ["2020", "2021"]), ("2021", ["2020-01", "2020-02"])],
+)
+def test_a_later_time_that_is_no_period_is_refused(label, known):
+    with pytest.raises(ValueError, match=f"such as '{known[-1]}', .* or dates, got '{label}'"):
+        later_periods([known[0], label], 2, known)
+
+
+@pytest.mark.parametrize("period", ["Y", "M", "D"])
+def test_periods_of_pandas_are_times(period):
+    months = pd.period_range("2020-01", periods=3, freq=period)
+    assert plain_times(pd.Series(months), 3) == months.astype(str).tolist()
+    with pytest.raises(ValueError, match="of a year, a month or a day, got 2020Q1 .*astype"):
+        plain_times(pd.period_range("2020-01", periods=3, freq="Q"), 3)

@@ -11,7 +11,7 @@ from evermix._limits import MIN_DOCUMENTS
 from evermix._warning import warn
 from evermix._xp import Array
 from evermix.estimators.data.times import plain_times
-from evermix.io.sources.dates import find_order
+from evermix.io.sources.dates import find_order, is_open
 from evermix.io.sources.values import read_time
 
 PERIODS = {"year": "Y", "month": "M", "day": "D"}
@@ -65,6 +65,7 @@ def first_periods(times: Any, n: int, period: str | None) -> Any:
     unit = np.datetime_data(given)[0] if given.kind == "M" else None
     stated = {"Y": "year", "M": "month"}.get(str(unit))
     chosen = period or stated or fitting_period(dates)
+    _check_order(times, chosen)
     found = in_periods(dates, chosen)
     n_dates, n_times = len(np.unique(dates)), len(np.unique(found))
     if period is None and n_times < n_dates:
@@ -77,10 +78,24 @@ def first_periods(times: Any, n: int, period: str | None) -> Any:
 
 
 def later_periods(times: Any, n: int, known: Sequence[Any]) -> Any:
-    """Return the times of later documents: dates in the period of the times that are known."""
+    """Return the times of later documents: dates in the period of the times that are known.
+
+    Raises ValueError for labels that are no such periods.
+    """
     period = period_of(known)
-    dates = None if times is None or period is None else _dates_of(times, n)
-    return times if dates is None or period is None else in_periods(dates, period)
+    if times is None or period is None:
+        return times
+    dates = _dates_of(times, n)
+    if dates is not None:
+        _check_order(times, period)
+        return in_periods(dates, period)
+    for given in plain_times(times, n):
+        if isinstance(given, str) and period_of([given]) != period:
+            raise ValueError(
+                f"times must be {period}s such as {known[-1]!r}, like those of the fit, or dates, "
+                f"got {given!r:.60}."
+            )
+    return times
 
 
 def period_of(times: Sequence[Any]) -> str | None:
@@ -104,7 +119,7 @@ def _dates_of(times: Any, n: int) -> Array | None:
     texts = list(dict.fromkeys(given))
     if not all(isinstance(text, str) for text in texts) or period_of(texts) in ("year", "month"):
         return None
-    day_first, read = find_order(texts), {}
+    day_first, read = find_order(texts) is not False, {}  # of years it does not matter
     for text in texts:
         try:
             read[text] = read_time(text, labels=True, day_first=day_first)
@@ -113,3 +128,13 @@ def _dates_of(times: Any, n: int) -> Array | None:
         if not isinstance(read[text], np.datetime64):
             return None
     return np.array([read[text] for text in given], dtype="datetime64[us]")
+
+
+def _check_order(times: Any, period: str) -> None:
+    """Raise ValueError where the order of day and month matters, and no date tells."""
+    texts = [text for text in np.asarray(times).tolist() if is_open(text)]
+    if texts and period != "year" and find_order(texts) is None:
+        raise ValueError(
+            f"times are dates such as {texts[0]!r}, of which none tells whether the day or the "
+            f"month comes first, and they are turned into {period}s. Write dates as 2024-05-31."
+        )

@@ -13,6 +13,7 @@ from evermix._warning import warn
 from evermix.forgetting import Exponential
 
 SHOWN = 5  # times that a message names
+PERIODS = {"Y", "A", "M", "D"}  # of pandas; years are "A" in versions before 2.2
 
 
 class Times:
@@ -185,10 +186,23 @@ def _of_objects(values: list[Any]) -> list[Any]:
         return values
     if all(isinstance(value, datetime.date) for value in values):
         return np.array([_naive(value) for value in values], dtype="datetime64[us]").tolist()
+    if all(hasattr(value, "to_timestamp") for value in values):
+        return _of_periods(values)
     if all(isinstance(value, int | float | np.number) for value in values):
         return plain_times(np.array(values, dtype=np.float64), len(values))
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
     raise TypeError(f"times must be all numbers, all dates or all labels, got {kinds}.")
+
+
+def _of_periods(values: list[Any]) -> list[str]:
+    """Return periods of pandas as labels such as "2007" and "2007-05"."""
+    other = next((one for one in values if one.freqstr.split("-")[0] not in PERIODS), None)
+    if other is None:
+        return [str(value) for value in values]
+    raise ValueError(
+        f"times must be periods of a year, a month or a day, got {other} ({other.freqstr}). Give "
+        "such periods, or labels: times.astype(str)."
+    )
 
 
 def _naive(date: datetime.date) -> datetime.date:

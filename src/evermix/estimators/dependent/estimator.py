@@ -61,7 +61,8 @@ class DependentMixture(LiveClusters, ChainEstimator):
         Number of independent chains, each in a thread of its own.
     period : {"year", "month", "day"}, optional
         What times that are dates are turned into. None: years, or months or days if there are fewer
-        than three years; later rows get the periods of the fit.
+        than three years; later rows get the periods of the fit. Dates with a time zone count as
+        those of UTC.
 
     Attributes
     ----------

@@ -90,7 +90,8 @@ class TopicModel(
         Whether to tell on standard error how far a fit is.
     period : {"year", "month", "day"}, optional
         What times that are dates are turned into. None: years, or months or days if there are fewer
-        than three years; later documents get the periods of the fit.
+        than three years; later documents get the periods of the fit. Dates with a time zone count
+        as those of UTC.
 
     Attributes
     ----------
