@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from evermix.cli.output import output_files
 from helpers.commands import evermix, write_tickets
 
 ANSWERS = ".csv or .parquet or .jsonl"
@@ -48,6 +49,24 @@ def test_a_name_of_a_format_that_is_not_written_is_refused(
     )
     assert f"a name that ends in {written}." in said
     assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize("command", ["stream", "fit"])
+def test_a_run_goes_on_with_a_file_that_an_earlier_version_has_named(
+    folder, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    arguments = [command, str(folder / "x.csv"), "--out", "lab.txt", "--checkpoint", "m.evermix"]
+    more = {"stream": ["--limit", 40], "fit": []}[command]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(output_files, "_OTHERS", frozenset())
+        evermix(*arguments, *more)
+    evermix(*arguments, *more, "--resume")
+    other = [word.replace("lab.txt", "other.txt") for word in arguments]
+    said = evermix(*other, *more, "--resume", status=1).stderr
+    assert "other.txt: files that end in .txt are not written" in said
+    said = evermix(*arguments, *more, "--overwrite", status=1).stderr
+    assert "lab.txt: files that end in .txt are not written" in said
 
 
 @pytest.mark.parametrize("ids", [["0", "0"], ["0"]])

@@ -48,6 +48,7 @@ from evermix.cli.runs.run import (
     resumed_settings,
 )
 from evermix.cli.runs.stream_notes import check_units
+from evermix.cli.runs.taken_names import names_output
 from evermix.distributed.collections import is_collection, one_by_one
 from evermix.engines import Engine
 from evermix.engines.batch import ROWS, Info
@@ -77,9 +78,9 @@ HELD_BYTES = 2**28  # of rows that are held in memory although they could be rea
 
 def run(settings: Settings) -> None:
     """Learn all rows of a source in many passes."""
-    check_answers(settings.out)
-    settings = with_run_files(with_default_prior(settings, streaming=False), Fit.command)
-    Fit.main(settings, cluster(settings.dask))
+    settings = with_run_files(settings, Fit.command)
+    check_answers(settings.out, named=names_output(settings, "out"))
+    Fit.main(with_default_prior(settings, streaming=False), cluster(settings.dask))
 
 
 @dataclass

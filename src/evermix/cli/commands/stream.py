@@ -41,6 +41,7 @@ from evermix.cli.runs.next_files import (
 )
 from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
 from evermix.cli.runs.stream_notes import Totals, check_notes, lives, relabelled
+from evermix.cli.runs.taken_names import names_output
 from evermix.cli.runs.warm_up import WarmUp, check_waiting, first_counter, with_warm_up
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
@@ -60,9 +61,9 @@ RELABELLED = 0.1  # share of rows in other clusters than their lines say, from w
 
 def run(settings: Settings) -> None:
     """Learn the rows of a source once."""
-    check_answers(settings.out, grows=True)
-    settings = with_warm_up(with_default_prior(with_broker(settings), streaming=True))
-    Stream.main(with_run_files(settings, Stream.command))
+    settings = with_run_files(with_broker(settings), Stream.command)
+    check_answers(settings.out, grows=True, named=names_output(settings, "out"))
+    Stream.main(with_warm_up(with_default_prior(settings, streaming=True)))
 
 
 class Stream(Run):

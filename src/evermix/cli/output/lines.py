@@ -68,10 +68,11 @@ def open_answers(path: str, at: int, columns: Sequence[str], fields: bool = Fals
     return open_lines(path, at)
 
 
-def check_answers(path: str, grows: bool = False) -> None:
+def check_answers(path: str, grows: bool = False, named: bool = False) -> None:
     """Raise ValueError or ImportError if answers cannot be written to a file of this name.
 
     ``grows``: whether they are written as rows come, and the file may be cut and continued.
+    ``named``: whether a checkpoint names the file already.
     """
     if path.lower().endswith(".parquet"):
         if grows:
@@ -81,7 +82,8 @@ def check_answers(path: str, grows: bool = False) -> None:
             )
         arrow_modules()
     parquet = [] if grows else [".parquet"]
-    check_suffix("--out", path, [".csv", *parquet, ".jsonl"])
+    if not named:
+        check_suffix("--out", path, [".csv", *parquet, ".jsonl"])
 
 
 def rounded(value: float) -> float:

@@ -23,6 +23,15 @@ def is_begun(settings: Settings, command: str, of_results: Collection[str]) -> b
     return not set(settings.differing(earlier.settings)) - set(of_results)
 
 
+def names_output(settings: Settings, option: str) -> bool:
+    """Whether the run may go on from a checkpoint that names the same file for this option.
+
+    Earlier versions wrote files of any name.
+    """
+    earlier = None if settings.overwrite else Earlier.of(settings.checkpoint)
+    return earlier is not None and earlier.settings.get(option) == settings.values[option]
+
+
 def check_free(
     settings: Settings,
     command: str,

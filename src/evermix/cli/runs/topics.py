@@ -32,7 +32,7 @@ from evermix.cli.runs.run import (
     read_checkpoint,
     resumed_settings,
 )
-from evermix.cli.runs.taken_names import other_rows
+from evermix.cli.runs.taken_names import names_output, other_rows
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_topics, save
@@ -142,8 +142,9 @@ class Topics(Run):
                 raise ValueError(f"{wanted} want times. Name their field with --time-field.")
         for path in pictures:
             check_picture(path)
-        check_suffix("--out", settings.out, [".json"])
-        check_suffix("--documents", settings.documents, [".jsonl"])
+        for option, suffix in (("out", ".json"), ("documents", ".jsonl")):
+            if not names_output(settings, option):
+                check_suffix(f"--{option}", settings.values[option], [suffix])
 
     def rows(self, chosen: Any) -> dict[str, Any]:
         """Return counts and times of some documents, as the model takes them."""
