@@ -1,5 +1,8 @@
 """Tables whose holes are filled keep what was seen, and the types of their columns."""
 
+from datetime import timedelta
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -111,3 +114,97 @@ def test_columns_of_arrow_and_dicts_keep_their_types(model):
         full = model.impute(columns)
     assert full["age"].dtype == columns["age"].dtype and full["weight"].dtype == np.float32
     assert all(new == old for new, old in zip(full["plan"], columns["plan"], strict=True) if old)
+
+
+NUMBERS = (30 + 2 * np.random.default_rng(1).normal(size=N) + 20 * (np.arange(N) % 2)).round(1)
+OBJECTS = {
+    "money": (float, lambda x: f"${100 * x:,.2f}"),
+    "kg": (float, lambda x: f"{x} kg"),
+    "comma": (float, lambda x: f"{x}".replace(".", ",")),
+    "float": (float, float),
+    "whole": (int, int),
+    "Decimal": (Decimal, lambda x: Decimal(str(x))),
+    "timedelta": (timedelta, lambda x: timedelta(days=x)),
+}
+LIBRARIES = {
+    "pandas": lambda values: pd.DataFrame({"x": pd.Series(values, dtype=object)}),
+    "list": lambda values: {"x": values},
+    "NumPy": lambda values: {"x": np.array(values, dtype=object)},
+}
+DURATIONS = {
+    "timedelta64[s]": lambda some: pd.DataFrame({"x": pd.Series(some, dtype="timedelta64[s]")}),
+    "duration[s]": lambda some: pd.DataFrame({"x": pd.Series(some, dtype="duration[s][pyarrow]")}),
+    "pa.duration": lambda some: pa.table({"x": pa.array(some, pa.duration("ms"))}),
+    "polars": lambda some: of_polars(some, lambda pl: pl.Duration("us")),
+    "NumPy": lambda some: {"x": np.array(some, dtype="timedelta64[m]")},
+}
+
+
+DECIMAL = pd.ArrowDtype(pa.decimal128(6, 2))
+DECIMALS = {
+    "pandas": lambda some: pd.DataFrame({"x": pd.Series(some, dtype=DECIMAL)}),
+    "Arrow": lambda some: pa.table({"x": pa.array(some, pa.decimal128(6, 2))}),
+    "polars": lambda some: of_polars(some, lambda pl: pl.Decimal(6, 2)),
+}
+
+
+def of_polars(values, kind):
+    pl = pytest.importorskip("polars")
+    return pl.DataFrame({"x": pl.Series(values, dtype=kind(pl))})
+
+
+def beside(table):
+    """Return a table with one more column, which tells the clusters apart."""
+    more = {"age": NUMBERS + 1}
+    if isinstance(table, dict):
+        return table | more
+    if isinstance(table, pa.Table):
+        return table.append_column("age", pa.array(more["age"]))
+    return table.assign(**more) if hasattr(table, "assign") else table.with_columns(**more)
+
+
+def cells(table):
+    column = table["x"]
+    return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+
+
+def check_filled(values, table, kind):
+    """Fill the holes of column x; what was seen stays, and the others are like it."""
+    given = beside(table)
+    full = cells(em.Mixture(em.Mixed(), random_state=0).fit(given).impute(given))
+    for row, value in enumerate(values):
+        if value is None:
+            assert isinstance(full[row], kind)
+            assert not isinstance(full[row], float) or np.isfinite(full[row])
+        else:
+            assert full[row] == cells(table)[row] and type(full[row]) is type(cells(table)[row])
+    return full
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_stay_as_they_are_beside_numbers_that_are_filled_in(name, library):
+    kind, written = OBJECTS[name]
+    values = [None if i % 9 == 0 else written(x) for i, x in enumerate(NUMBERS.tolist())]
+    table = LIBRARIES[library](values)
+    if library == "list" and name in ("whole", "float"):
+        full = beside(table)
+        full = em.Mixture(em.Mixed(), random_state=0).fit(full).impute(full)["x"]
+        assert full.dtype == kind
+        assert all(new == old for new, old in zip(full, values, strict=True) if old is not None)
+    else:
+        check_filled(values, table, kind)
+
+
+@pytest.mark.parametrize("name", DURATIONS)
+def test_durations_stay_durations(name):
+    values = [None if i % 9 == 0 else timedelta(days=x) for i, x in enumerate(NUMBERS.tolist())]
+    full = check_filled(values, DURATIONS[name](values), (timedelta, np.timedelta64))
+    days = [value / np.timedelta64(1, "D") for value in full[::9]]
+    np.testing.assert_allclose(days, NUMBERS[::9], atol=10)  # of its cluster
+
+
+@pytest.mark.parametrize("name", DECIMALS)
+def test_decimal_numbers_stay_so(name):
+    values = [None if i % 9 == 0 else Decimal(str(x)) for i, x in enumerate(NUMBERS.tolist())]
+    check_filled(values, DECIMALS[name](values), Decimal)

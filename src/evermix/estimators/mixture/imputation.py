@@ -44,7 +44,9 @@ class Imputation:
         -------
         array (N, D), or a table of the same library
             What was seen stays as it is, and columns keep their types: in those of whole numbers,
-            holes get whole numbers.
+            holes get whole numbers, in those of durations durations, and among objects, such as the
+            text "$33.53", numbers. Only numbers in columns of a type of text (``str``) become
+            numbers all.
         """
         check_is_fitted(self)
         fitted = self.learner_.shown.fitted
@@ -67,4 +69,5 @@ class Imputation:
             found = imputed(family, rows, eta, fitted.predict_proba(rows))
         if not is_table(X):
             return found
-        return refilled(family, X, rows, found, vars(self).get("levels_", {}))
+        kept = vars(self)
+        return refilled(family, X, rows, found, kept.get("levels_", {}), kept.get("written_", {}))
