@@ -56,6 +56,23 @@ def test_values_are_those_of_a_csv_file(folder):
     assert set(found.X["zip"]) == {"10115", "10116"} and None in found.X["country"]
 
 
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ({"a": {"b": 1}, "a.b": "x"}, "a.b"),
+        ({"a.b": "x", "a": {"b": 1}}, "a.b"),
+        ({"a": {"b": {"c": 1}, "b.c": 2}}, "a.b.c"),
+    ],
+)
+def test_a_row_with_two_fields_of_a_name_is_refused(tmp_path, row, name, first):
+    rows = [{"d": 1.5}] * 3
+    rows.insert(0 if first else 3, row)
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(SourceError, match=f"two fields '{name}'.*Rename one"):
+        read(tmp_path / "t.jsonl")
+
+
 COLUMNS = "--kind", "table", "--id-field", "who", "--ignore", "note", "--category", "zip"
 
 

@@ -33,13 +33,19 @@ def flat(
 ) -> dict[str, Any]:
     """Return fields with those of objects inside under names such as ``fields.summary``.
 
-    Those whose name is in ``whole`` stay objects.
+    Those whose name is in ``whole`` stay objects. Raises RowError if two fields get the same name.
     """
     found = dict[str, Any]()
     for name, value in fields.items():
         name = before + name
         inside = isinstance(value, Mapping) and name not in whole
-        found |= flat(value, whole, f"{name}.") if inside else {name: value}
+        new = flat(value, whole, f"{name}.") if inside else {name: value}
+        if twice := found.keys() & new.keys():
+            raise RowError(
+                f"there are two fields {min(twice)!r}: one of this name, and one in an object "
+                "inside, whose name is made of both names. Rename one of them."
+            )
+        found |= new
     return found
 
 
