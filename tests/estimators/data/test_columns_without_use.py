@@ -28,10 +28,11 @@ def write(path, columns):
     return path.name
 
 
+@pytest.mark.parametrize("nothing", [None, "", " "])
 @pytest.mark.parametrize("name", ["dict", "pandas", "polars", "arrow"])
-def test_an_empty_column_is_ignored_with_a_warning(name):
+def test_an_empty_column_is_ignored_with_a_warning(name, nothing):
     make = library(name)
-    plain, empty = make(table()), make(table() | {"note": [None] * N})
+    plain, empty = make(table()), make(table() | {"note": [nothing] * N})
     with pytest.warns(UserWarning, match="'note' holds no value in any row: it is ignored"):
         mix = em.Mixture(random_state=0).fit(empty)
     np.testing.assert_array_equal(mix.labels_, em.Mixture(random_state=0).fit(plain).labels_)

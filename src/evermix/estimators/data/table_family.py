@@ -187,8 +187,11 @@ def _are_numbers_of_rows(name: str, column: Column) -> bool:
 
 
 def _is_empty(column: Column) -> bool:
-    """Whether no row has a value."""
-    return all(value is None or value != value for value in column.values)
+    """Whether no row has a value, as no blank cell of a file has one."""
+    return all(
+        value is None or value != value or (isinstance(value, str) and not value.strip())
+        for value in column.values
+    )
 
 
 def _are_dates(column: Column) -> bool:
