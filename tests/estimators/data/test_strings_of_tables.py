@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import evermix as em
+from evermix.estimators.data.written import Reading
+from evermix.io.sources import open_source
 from evermix.io.sources.dialect import Writing
 from evermix.io.sources.strings import read_number, writings_of
 from helpers.commands import evermix
@@ -218,7 +220,6 @@ def test_a_file_that_was_edited_is_refused(tmp_path):
 
 def test_tables_of_numbers_are_not_copied():
     pandas = pytest.importorskip("pandas")
-    from evermix.estimators.data.written import Reading
 
     frame = pandas.DataFrame({"a": [1.0, 2.0], "b": [1, 2]})
     with warnings.catch_warnings():
@@ -227,6 +228,19 @@ def test_tables_of_numbers_are_not_copied():
     assert found is frame and written == {}
     columns = {"a": [1.0, None], "b": np.array([True, False])}
     assert Reading.by(None, None, {})(columns)[0] is columns
+
+
+@pytest.mark.parametrize("form", ["{:.3e}", "{:.2E}", "{:.0e}", "{!r}"])
+def test_numbers_with_exponents_are_numbers_as_in_a_file(form, tmp_path):
+    numbers = np.random.default_rng(0).lognormal(-8, 8, size=N).tolist()
+    cells = [form.format(x) for x in numbers]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *(f"{cell},a" for cell in cells), ""]))
+    (chunk,) = open_source(tmp_path / "t.csv", kind="table").chunks(0, N)
+    table, written = Reading.by(None, None, {})({"x": cells})
+    assert table["x"].tolist() == chunk.X["x"].tolist() == list(map(float, cells))
+    assert written == {"x": Writing(".", "")}
+    names = [f"{x}e{x}" for x in range(10, 60)]  # with neither a point nor a sign
+    assert writings_of({"code": names}) == {"code": None}
 
 
 def test_how_strings_are_written():

@@ -23,7 +23,7 @@ from evermix.io.sources.dialect import (
 )
 from evermix.io.sources.values import is_mark, is_missing, read_cell
 
-_DECIMAL = re.compile(r"[+-]?\d*\.\d+")
+_DECIMAL = re.compile(r"[+-]?(?:\d*\.\d+(?:e[+-]?\d+)?|\d+e[+-]\d+)", re.IGNORECASE)
 PLAIN = Writing(".", "")
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")  # not digits that are a name, such as 0123
 
