@@ -111,12 +111,20 @@ def test_a_pipe_that_is_killed_in_the_warm_up_goes_on_without_a_loss(tmp_path):
     assert header["extra"]["stream"]["totals"]["rows"] == 400
 
 
-def test_a_model_of_texts_that_wait_is_not_changed_by_hand(tmp_path):
+def test_a_model_of_texts_that_wait_says_so_and_does_not_go_on_otherwise(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     children.write_texts(tmp_path / "texts.jsonl", 20)
     killed(tmp_path, pipe, (tmp_path / "texts.jsonl").read_bytes())
     assert children.run(tmp_path, "info", "model.evermix") == 0
+    assert "provisional" in (tmp_path / "stdout").read_text()
+    assert children.run(tmp_path, "info", "model.evermix", "--json") == 0
+    assert json.loads((tmp_path / "stdout").read_text())["provisional"] is True
+    assert children.run(tmp_path, "report", "model.evermix") == 0
+    assert '"provisional":' in (tmp_path / "model.html").read_text()
+    more = ["--model", "model.evermix", "--out", "more.jsonl"]
+    assert children.run(tmp_path, "stream", "texts.jsonl", *more) == 1
+    assert "Let it go on with --resume" in (tmp_path / "stderr").read_text()
     assert children.run(tmp_path, "edit", "model.evermix", "rename", "0", "x") == 1
     assert "Let it go on with --resume" in (tmp_path / "stderr").read_text()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from evermix._words import listed
 from evermix.cli.console import note
-from evermix.cli.input.model_rows import all_rows, read_as_learnt, text_of
+from evermix.cli.input.model_rows import all_rows, check_texts_learnt, read_as_learnt, text_of
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.captions import parts_shown
 from evermix.cli.output.output_files import check_files
@@ -26,11 +26,7 @@ def run(settings: Settings) -> None:
     load = files.load_any if settings.action == "rename" else files.load_with_extra
     mix, extra = load(path, settings.custom)
     check_files(settings.sources, {}, {"MODEL": str(path)})
-    if extra.get("stream", {}).get("waiting"):
-        raise CheckpointError(
-            f"{path} is of a stream whose first texts wait for a vocabulary: its clusters are "
-            "provisional, and what is changed would be lost. Let it go on with --resume first."
-        )
+    check_texts_learnt(path, extra, "what is changed")
     settings = read_as_learnt(settings, extra)
     if bool(settings.arguments) == (settings.action == "undo"):
         wanted = "no ids" if settings.arguments else "the id of a cluster"

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evermix.cli.console import output_console
-from evermix.cli.input.model_rows import saved_words, text_of
+from evermix.cli.input.model_rows import saved_words, text_of, texts_wait
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import SHARE
 from evermix.cli.output.cards import cards_table, describe_clusters, fading, growing, shown_value
@@ -96,6 +96,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int | None, path: Path) -> Describ
         "embedding": (extra.get("text") or {}).get("name"),
         **_vocabulary(extra),
         "observations": rows,
+        "provisional": texts_wait(extra) or None,
         "missing": missing_in_words(notes.get("missing", {}), family, rows),
         "columns": column_groups(family, names) or None,
         "K": n_held(mix),

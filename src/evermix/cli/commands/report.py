@@ -9,12 +9,14 @@ import typer
 from evermix._words import counted
 from evermix.cli.console import note
 from evermix.cli.input.model_rows import (
+    PROVISIONAL,
     AllRows,
     all_rows,
     column_names,
     read_as_learnt,
     saved_words,
     text_of,
+    texts_wait,
     words_of_texts,
 )
 from evermix.cli.options.settings import Settings
@@ -75,7 +77,10 @@ def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
     title = settings.title or ""
     beside: dict[str, Any] = {"ids": rows.ids, "texts": rows.texts}
     beside["missing"] = (extra.get("fit") or {}).get("missing")
-    return mixture_report(mix, rows.X, names, title, words=words, events=events, **beside)
+    report = mixture_report(mix, rows.X, names, title, words=words, events=events, **beside)
+    if texts_wait(extra):
+        report.facts["provisional"] = PROVISIONAL
+    return report
 
 
 def _topics(model: TopicModel, extra: dict[str, Any], settings: Settings) -> Report:

@@ -13,6 +13,7 @@ from evermix.estimators.data.tables import listed
 from evermix.estimators.files import load_with_extra
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.families import Bernoulli
+from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.base import FileSource, WrongKind
@@ -23,6 +24,7 @@ from evermix.io.text_counter import TextCounter
 from evermix.report import distinctive_words
 
 WORDS = 8  # of a cluster
+PROVISIONAL = "the first texts of the stream wait for a vocabulary: clusters will change"
 FIELDS = "text_field", "vector_field", "id_field", "date_order", *COLUMNS
 
 
@@ -64,6 +66,20 @@ def usable(text: TextCounter | None, settings: Settings) -> TextCounter | None:
 def text_of(extra: dict[str, Any]) -> TextCounter | None:
     """Return how words are counted, of what was saved beside a model."""
     return from_spec(extra["text"]) if extra.get("text") else None
+
+
+def texts_wait(extra: dict[str, Any]) -> bool:
+    """Whether a model is of a stream whose first texts wait for a vocabulary."""
+    return bool(extra.get("stream", {}).get("waiting"))
+
+
+def check_texts_learnt(path: Any, extra: dict[str, Any], lost: str) -> None:
+    """Raise CheckpointError if texts wait for a vocabulary; ``lost`` is what would be then."""
+    if texts_wait(extra):
+        raise CheckpointError(
+            f"{path} is of a stream whose first texts wait for a vocabulary: its clusters are "
+            f"provisional, and {lost} would be lost. Let it go on with --resume first."
+        )
 
 
 def open_rows_of(

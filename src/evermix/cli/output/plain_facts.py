@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evermix._words import counted
+from evermix.cli.input.model_rows import PROVISIONAL
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.held import few_rows, held_in_words
@@ -22,6 +23,7 @@ PLAIN = {
     "unknown_words": "unknown words",
     "observations": "rows",
     "documents": "documents",
+    "provisional": "provisional",
     "missing": "missing cells",
     "growing": "growing",
     "fading": "fading",
@@ -48,6 +50,8 @@ def plain_facts(
     few = few_rows(described["observations"]) if described["kind"] == "mixture" else None
     if few is not None:
         found["observations"] = names["observations"], f"{described['observations']:,} ({few})"
+    if described.get("provisional"):
+        found["provisional"] = names["provisional"], PROVISIONAL
     limit = at_limit(described, command)
     if limit is not None:
         found["finished"] = "finished", f"at the limit of {described['laps']:,} passes, {limit}"

@@ -5,7 +5,12 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from evermix.cli.console import note
-from evermix.cli.input.model_rows import open_rows_of, read_as_learnt, text_of
+from evermix.cli.input.model_rows import (
+    check_texts_learnt,
+    open_rows_of,
+    read_as_learnt,
+    text_of,
+)
 from evermix.cli.input.rows import open_rows
 from evermix.cli.input.texts import embedded_texts, say_what_is_read, with_function
 from evermix.cli.input.times import check_times
@@ -81,6 +86,7 @@ def _of_model(settings: Settings) -> Beginning:
             "begin without --model."
         )
     mix, extra = load_with_extra(settings.model, settings.custom)
+    check_texts_learnt(settings.model, extra, "what it has learnt from them")
     as_stream(mix)
     settings = read_as_learnt(settings, extra, timed=True)
     if hasattr(mix, "levels_"):
