@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import evermix as em
-from evermix.io.sources import open_source
+from evermix.io.sources import SourceError, open_source
 from evermix.io.sources.dialect import Writing, find_writing
 from evermix.io.sources.strings import writings_of
 from helpers.commands import evermix
@@ -102,3 +102,34 @@ def test_later_files_are_read_as_the_model_was(tmp_path, monkeypatch):
         (tmp_path / f"{name}.csv").write_text(f"visits,town\n{cell},a\n")
         evermix("predict", "m.evermix", f"{name}.csv", "--out", f"{name}.jsonl")
     assert (tmp_path / "one.jsonl").read_text() == (tmp_path / "two.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda i: f"612 345 {200 + i}",
+        lambda i: f"({i % 5})",
+        lambda i: f"192.168.100.{101 + i}",
+        lambda i: f"{1 + i}_{i % 3}",
+        lambda i: f"{2001 + i}-",
+        lambda i: ("EUR", "USD", "GBP")[i % 3] if i else "EUR 12",
+    ],
+    ids=["telephone", "grade", "address", "id", "hyphen", "currency"],
+)
+def test_names_that_look_like_numbers_stay_words_in_files(name, tmp_path):
+    names = [name(i) for i in range(40)]
+    _, chunk = read(tmp_path / "t.csv", ["name,size", *(f"{n},1.5" for n in names)])
+    assert chunk.X["name"].tolist() == names
+
+
+def test_a_hyphen_at_the_end_is_a_minus_among_others(tmp_path):
+    _, chunk = read(tmp_path / "t.csv", ["a,b", "5-,1", "7,1", "8.5-,1"])
+    assert chunk.X[:, 0].tolist() == [-5.0, 7.0, -8.5]
+
+
+def test_a_sign_alone_is_missing_and_a_currency_alone_is_a_word(tmp_path):
+    prices = [f"EUR {i}" for i in range(40)]
+    _, chunk = read(tmp_path / "t.csv", ["a,b", *(f"{p},x" for p in [*prices, "$"])])
+    assert chunk.X["a"][-1] is None
+    with pytest.raises(SourceError, match="expected a number in column 'a', got 'EUR'"):
+        read(tmp_path / "t.csv", ["a,b", *(f"{p},x" for p in [*prices, "EUR"])])

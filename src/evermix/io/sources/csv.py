@@ -22,6 +22,7 @@ from evermix.io.sources.dialect import (
     is_number,
     is_open,
     is_written_number,
+    to_number,
     word_of,
 )
 from evermix.io.sources.encodings import NOT_UTF8
@@ -310,7 +311,7 @@ class CommaSeparated(RecordSource):
 
     def _numbers(self, cells: list[str]) -> Numbers:
         try:
-            return np.array([float(cells[j]) for j in self._used])
+            return np.array([to_number(cells[j]) for j in self._used])
         except ValueError as error:
             wrong = next(j for j, used in enumerate(self._used) if not is_number(cells[used]))
             raise self._stray(wrong, cells[self._used[wrong]]) from error

@@ -31,8 +31,11 @@ _WRITTEN = {  # by what stands before decimals
     for decimal, mark in OTHER.items()
 }
 _BRACKETS = re.compile(rf"((?:{_SIGN})?{_BLANK})\((.*\d.*)\)({_BLANK}(?:{_SIGN})?)")
-# In brackets, or a telephone number: names of things if all cells of a column are of this form.
-_NAME = re.compile(rf"\(.*|\+\d+[{_BLANKS}].*|\d{{3}}(?:[{_BLANKS}]\d{{3}}){{2,}}")
+# In brackets, a telephone number, an address of a computer, or with a hyphen at the end: names of
+# things if all cells of a column are of this form.
+_NAME = re.compile(
+    rf"\(.*|\+\d+[{_BLANKS}].*|\d{{3}}(?:[{_BLANKS}]\d{{3}}){{2,}}|\d{{1,3}}(?:\.\d{{3}}){{3}}|.*\d-"
+)
 # Units that may follow a number without a space; after one it may be any word.
 _UNITS = "kg|g|mg|lbs?|oz|km|m|cm|mm|ft|mi|h|hrs?|min|s|ms|ml|l|[KMGT]B|k?Wh?|°[CF]?"
 _WITH_UNIT = re.compile(
@@ -67,10 +70,17 @@ def _fitness(lines: list[str], delimiter: str) -> tuple[bool, int]:
     return all(map(is_written_number, rows[0])), width
 
 
+def to_number(cell: str) -> float:
+    """Return the number of a cell as programs write it; ValueError: it is none, as ``1_1``."""
+    if "_" in cell:  # which Python leaves out
+        raise ValueError(f"expected a number, got {cell!r:.60}")
+    return float(cell)
+
+
 def is_number(cell: str) -> bool:
     """Whether a cell is a number as programs write it."""
     try:
-        float(cell)
+        to_number(cell)
     except ValueError:
         return False
     return True
@@ -103,13 +113,13 @@ def plain(cell: str, decimal: str) -> str:
     """Return a number that people have written as programs write it: ``-$1,234.50``, ``17.7%``.
 
     Amounts in brackets, ``(3.48)``, are negative, as accountants write them. Signs of currencies
-    and of per cent are left out; where nothing else is there, nothing is left. Other cells are
-    returned as they are. ``decimal`` is what stands before decimals.
+    and of per cent are left out; where nothing else is there, nothing is left, but a word such as
+    ``EUR`` alone stays. Other cells are returned as they are. ``decimal`` is what stands before decimals.
     """
     if is_number(cell) and (decimal == "." or "." not in cell):
         return cell
     found, less = _parts(cell, decimal)
-    if found is None:
+    if found is None or cell.strip().isalpha():
         return cell
     number = found["number"].replace(found["mark"] or "", "").replace(decimal, ".")
     signs = f"{less}{found['lead']}{found['sign']}{found['last']}".replace(_MINUS[0], "-")
@@ -155,11 +165,12 @@ def find_decimal(
 
 
 def _are_other_names(cells: Sequence[str]) -> bool:
-    """Whether cells look like numbers, but name things: ``(7)`` all, or ``612 345 678``."""
+    """Whether cells look like numbers, but name things: ``(7)`` or ``2001-`` all, or telephones."""
     if len(cells) < 2 or not _NAME.fullmatch(cells[0].strip()):
         return False
-    if cells[0].strip().startswith("("):
-        return all(cell.strip().startswith("(") for cell in cells)
+    for has, mark in (str.startswith, "("), (str.endswith, "-"):
+        if has(cells[0].strip(), mark):
+            return all(has(cell.strip(), mark) for cell in cells)
     return len({re.sub(r"\d", "0", cell.strip()) for cell in cells}) == 1
 
 

@@ -97,12 +97,12 @@ def _writing_of(
     For ``elsewhere`` see :func:`evermix.io.sources.dialect.find_decimal`.
     """
     cells = [value for value in known if isinstance(value, str)]
-    written = find_writing(cells, delimiter, elsewhere) or (_decimals(cells) if typed else PLAIN)
+    written = find_writing(cells, delimiter, elsewhere) or (_decimals(cells) if typed else None)
     texts = cells if written is None else [written.plain(cell) for cell in cells]
     texts = [text for text in texts if not _is_gone(text, missing)]  # not a sign of a currency
     others = [value for value in known if not isinstance(value, str)]
     numbers = sum(type(value) in (int, float) for value in others)
-    numbers += 0 if written is None else sum(map(is_number, texts))
+    numbers += 0 if written is None and typed else sum(map(is_number, texts))
     words = len(texts) + len(others) - numbers
     return written or PLAIN if are_numbers(numbers, words) else None
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix.io.sources.dates import lacks_century, read_date, read_month
-from evermix.io.sources.dialect import Writing
+from evermix.io.sources.dialect import Writing, to_number
 
 Numbers: TypeAlias = NDArray[np.float64]
 Time: TypeAlias = float | np.datetime64 | str
@@ -158,7 +158,7 @@ def read_cell(cell: str, missing: Collection[str] = ()) -> float | bool | str | 
     if cell.lower() in ("true", "false"):
         return cell.lower() == "true"
     try:
-        return float(cell)
+        return to_number(cell)
     except ValueError:
         return cell
 
@@ -260,7 +260,7 @@ def read_time(value: Any, labels: bool = False, day_first: bool | None = None) -
 
 def _from_text(text: str, day_first: bool | None, months: bool) -> float | date:
     try:
-        return float(text)
+        return to_number(text)
     except ValueError:
         pass
     try:
