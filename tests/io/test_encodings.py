@@ -72,6 +72,21 @@ def test_another_encoding_is_said_to_be_one(tmp_path, name, text, options, messa
         list(open_source(tmp_path / name, **options).chunks(0, 9))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_utf8_is_no_other_encoding(tmp_path, encoding):
+    (tmp_path / "t.csv").write_text(ROWS)
+    with pytest.raises(SourceError, match=r"t\.csv: .* no utf-.*Name the encoding.*--encoding"):
+        open_source(tmp_path / "t.csv", encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_two_bytes_for_each_character_are_recognised(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes(ROWS.encode(encoding))
+    with pytest.raises(SourceError, match=f"t\\.csv: .*--encoding {encoding}"):
+        open_source(tmp_path / "t.csv")
+    assert names(tmp_path / "t.csv", encoding=encoding) == ["Zoë", "Björn"] * 40
+
+
 def test_only_text_has_an_encoding(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(3))
     with pytest.raises(SourceError, match="for files of text"):

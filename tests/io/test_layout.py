@@ -30,6 +30,7 @@ def table(path, text, **options):
         "Sales, EU;\n",
         "\n\n",
         ";;\n",
+        "Sales;;\nDate;1.2.2024;\n;;\n",
     ],
 )
 def test_lines_above_a_table_change_nothing(tmp_path, above, caplog):
@@ -56,6 +57,7 @@ def test_sep_names_what_no_line_shows(tmp_path):
         "text\nhello, you\nbye, all\nhey, ho\n",  # perhaps texts that are not quoted
         ",price\na,1\nb,2\nc,3\n",  # a name is missing
         "text\none\ntwo\n",
+        "name,age,\nann,unknown,Ulm\nbob,31,Bonn\neve,45,Ulm\n",  # a name is missing
         "",
     ],
 )
@@ -88,6 +90,13 @@ def test_names_that_look_like_a_row_are_noticed(tmp_path, text, advice):
     with pytest.warns(UserWarning, match="line 1 .* looks like a row") as found:
         open_source(tmp_path / "t.csv")
     assert advice in str(found[0].message)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", " \n", "\n" * 30])
+def test_a_file_without_rows_is_said_to_have_none(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(SourceError, match=r"t\.csv: expected (at least one row|rows of)"):
+        open_source(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize(

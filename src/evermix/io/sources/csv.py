@@ -226,7 +226,8 @@ class CommaSeparated(RecordSource):
         for _, cells in self._cells():
             if isinstance(cells, csv.Error):
                 raise self.error(f"line 1: expected comma-separated values ({cells}).")
-            return cells
+            if cells:
+                return cells
         raise self.no_rows("expected rows of numbers or text, the file is empty.")
 
     def _cells(self) -> Iterator[tuple[int, list[str] | csv.Error]]:

@@ -114,7 +114,8 @@ def plain(cell: str, decimal: str) -> str:
 
     Amounts in brackets, ``(3.48)``, are negative, as accountants write them. Signs of currencies
     and of per cent are left out; where nothing else is there, nothing is left, but a word such as
-    ``EUR`` alone stays. Other cells are returned as they are. ``decimal`` is what stands before decimals.
+    ``EUR`` alone stays. Other cells are returned as they are. ``decimal`` is what stands before
+    decimals.
     """
     if is_number(cell) and (decimal == "." or "." not in cell):
         return cell

@@ -17,6 +17,15 @@ NOT_UTF8 = (
 )
 
 
+def without_mark(head: bytes) -> str | None:
+    """Return the encoding of a text that begins with these bytes, if every second one is zero."""
+    zeros = [head[i::2].count(0) for i in (0, 1)]
+    some = len(head) // 4  # most characters are those of ASCII
+    if some and zeros[0] == 0 and zeros[1] > some:
+        return "utf-16-le"
+    return "utf-16-be" if some and zeros[1] == 0 and zeros[0] > some else None
+
+
 def find_encoding(head: bytes) -> str | None:
     """Return the encoding of a file that begins with these bytes; None: they do not tell."""
     return next((name for mark, name in _MARKS if head.startswith(mark)), None)

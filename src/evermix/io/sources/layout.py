@@ -37,9 +37,9 @@ class Layout(NamedTuple):
 def find_layout(lines: Iterable[str]) -> Layout:
     """Return where the table of a file begins, which begins with these lines.
 
-    Lines are a title only if that is certain: they have cells for less than half of the columns,
-    all rows after them have the same number of cells, and the first of these is a header, that is
-    words, one of them above numbers alone.
+    Lines are a title only if that is certain: the first has cells for less than half of the
+    columns, the others end before the last one, all rows after them have the same number of cells,
+    and the first of these is a header, that is words, one of them above numbers alone.
     """
     first = list(islice(lines, LINES))
     if first and (found := _SEP.fullmatch(first[0])):
@@ -57,14 +57,16 @@ def find_layout(lines: Iterable[str]) -> Layout:
 def _find_header(lines: list[str], delimiter: str) -> tuple[int, int]:
     """Return the columns of a table below titles, and the lines above it; 0, 0 if there is none."""
     rows = _rows(lines, delimiter)
-    width = Counter(len(row) for _, row in rows if row).most_common(1)[0][0] if rows else 0
+    widths = Counter(len(row) for _, row in rows if row)
+    width = widths.most_common(1)[0][0] if widths else 0
     header = next((n for n, (_, row) in enumerate(rows) if len(row) == width and all(row)), 0)
     if width < 2 or not 0 < header <= TITLES:
         return 0, 0
-    before = [[cell for cell in row if cell] for _, row in rows[:header]]
+    before = [[cell for cell in row if cell] for _, row in rows[:header] if any(row)]
     names, below = rows[header][1], [row for _, row in rows[header + 1 :] if row]
-    titles = all(2 * len(row) < width or len(row) == 1 for row in before)
-    titles &= not any(row and all(map(is_written_number, row)) for row in before)
+    titles = all(2 * len(row) < width or len(row) == 1 for row in before[:1])
+    titles &= not any(len(row) == width and row[-1] for _, row in rows[:header])
+    titles &= not any(all(map(is_written_number, row)) for row in before)
     whole = len(below) >= FEWEST - 1 and all(len(row) == width for row in below)
     if not (titles and whole and any(_heads(names, below, j) for j in range(width))):
         return 0, 0

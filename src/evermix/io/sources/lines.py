@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from evermix._limits import MAX_LINE
 from evermix.io.similar_names import did_you_mean
 from evermix.io.sources.base import SourceError
-from evermix.io.sources.encodings import AsUtf8, find_encoding
+from evermix.io.sources.encodings import AsUtf8, find_encoding, without_mark
 
 PAUSE = b""
 """Comes in place of a line when a live source has had none for some time."""
@@ -173,10 +173,12 @@ class FileLines:
                     if not ends and whole is not None:
                         break  # what comes now belongs to the same line
                 prefix.end()
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
+            encoding = getattr(error, "encoding", self._reading.encoding)
+            reason = getattr(error, "reason", error)
             raise SourceError(
-                f"{self.path}: after line {number} comes what is no {error.encoding} "
-                f"({error.reason}). Name the encoding that the file has (on the command line: "
+                f"{self.path}: after line {number} comes what is no {encoding} ({reason}). Name the "
+                "encoding that the file has, or none if it is UTF-8 (on the command line: "
                 "--encoding)."
             ) from error
         except FileNotFoundError as error:
@@ -195,6 +197,12 @@ class FileLines:
     def _check_text(self, head: bytes) -> None:
         """Raise SourceError if a file that begins with these bytes is no text in UTF-8."""
         if head.count(b"\0") >= ZEROS or head.startswith(NO_TEXT):
+            if (encoding := without_mark(head)) is not None:
+                raise SourceError(
+                    f"{self.path}: expected text in UTF-8, got {encoding.upper()} that does not "
+                    f"say so at its beginning. Name it (on the command line: --encoding "
+                    f"{encoding})."
+                )
             raise SourceError(
                 f"{self.path}: expected lines of text, got a file of another kind, such as a "
                 "picture or an archive. Give the file that holds the rows, or end its name as its "
