@@ -99,6 +99,12 @@ def test_a_file_without_rows_is_said_to_have_none(tmp_path, text):
         open_source(tmp_path / "t.csv")
 
 
+def test_a_blank_line_that_cannot_be_left_out_is_named(tmp_path):
+    (tmp_path / "t.csv").write_text("sep=;\n\na;b\n1;2\n")
+    with pytest.raises(SourceError, match="line 2 is blank"):
+        open_source(tmp_path / "t.csv")
+
+
 @pytest.mark.parametrize(
     "names",
     ["town,size", "0,1", "town,2024", "Where do you live now?,How old are you today?", "town,"],

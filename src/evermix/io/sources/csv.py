@@ -223,9 +223,12 @@ class CommaSeparated(RecordSource):
         return self._names.index(name) if name in self._names else None
 
     def _first_cells(self) -> list[str]:
-        for _, cells in self._cells():
+        for number, (_, cells) in enumerate(self._cells()):
             if isinstance(cells, csv.Error):
                 raise self.error(f"line 1: expected comma-separated values ({cells}).")
+            if cells and number:
+                blank = self._layout.above + 1
+                raise self.error(f"line {blank} is blank: leave out blank lines above the table.")
             if cells:
                 return cells
         raise self.no_rows("expected rows of numbers or text, the file is empty.")

@@ -177,8 +177,8 @@ class FileLines:
             encoding = getattr(error, "encoding", self._reading.encoding)
             reason = getattr(error, "reason", error)
             raise SourceError(
-                f"{self.path}: after line {number} comes what is no {encoding} ({reason}). Name the "
-                "encoding that the file has, or none if it is UTF-8 (on the command line: "
+                f"{self.path}: after line {number} comes what is no {encoding} ({reason}). Name "
+                "the encoding that the file has, or none if it is UTF-8 (on the command line: "
                 "--encoding)."
             ) from error
         except FileNotFoundError as error:
