@@ -51,9 +51,9 @@ def test_births_and_deaths_come_with_a_caution():
     pytest.importorskip("matplotlib")
     about = {"times": [1, 2, 3, 4], "words": WORDS}
     moves = topic_overview(**about, evolution=EVOLUTION)[1]
-    assert moves.get_xlabel() == caution()
+    assert moves.get_xlabel().split() == caution().split()  # in two lines
     moves = topic_overview(**about, evolution=EVOLUTION, documents=[90, 900, 10, 300])[1]
-    assert moves.get_xlabel() == f"of 1,300 documents: {caution()}"
+    assert moves.get_xlabel().split() == f"of 1,300 documents: {caution()}".split()
     assert topic_overview(**about, evolution=np.full((4, 4), 0.25))[1].get_xlabel() == ""
 
 
@@ -100,9 +100,10 @@ def test_shapes_that_do_not_fit_are_refused(draw):
 
 
 def _texts(axes):
-    """The title of some axes, the labels beside them and those of their legend, as boxes."""
+    """The title of some axes, what is below and beside them, and their legend, as boxes."""
     legend = axes.get_legend()
-    texts = [axes._left_title, *axes.get_yticklabels(), *(legend.get_texts() if legend else ())]
+    texts = [axes._left_title, axes.xaxis.label, *axes.get_yticklabels()]
+    texts += legend.get_texts() if legend else []
     return [text.get_window_extent() for text in texts if text.get_text()]
 
 
@@ -114,9 +115,8 @@ def test_no_text_covers_another(draw, word, added):
     K = 20
     evolution = np.random.default_rng(0).dirichlet(np.full(K, 0.4), size=6)
     words = [[f"{word}{k}"] * 5 for k in range(K)]
-    panels = draw(
-        times=range(6), evolution=evolution, words=words, title="Topics", n=15, added=added
-    )
+    about = {"documents": [40_000] * 6, "title": "Topics", "n": 15, "added": added}
+    panels = draw(times=range(6), evolution=evolution, words=words, **about)
     figure = panels[0].figure
     figure.draw_without_rendering()
     boxes = [box for axes in panels for box in _texts(axes)]
@@ -125,6 +125,22 @@ def test_no_text_covers_another(draw, word, added):
     for i, box in enumerate(boxes):
         assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
         assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+
+
+@pytest.mark.parametrize("title", ["", "Topics of all papers"])
+@pytest.mark.parametrize("word", ["i", "mmmmmmmmm"])
+def test_what_is_below_births_and_deaths_fits(title, word):
+    pytest.importorskip("matplotlib")
+    evolution = np.random.default_rng(0).dirichlet(np.full(20, 0.4), size=6)
+    about = {"documents": [400_000] * 6, "title": title, "share": 0.05}
+    words = [[f"{word}{k}"] * 5 for k in range(20)]
+    panels = topic_overview(times=range(2001, 2007), evolution=evolution, words=words, **about)
+    figure = panels[1].figure
+    figure.draw_without_rendering()
+    label, own = panels[1].xaxis.label, panels[1].bbox
+    assert "chance" in label.get_text()
+    box = label.get_window_extent()
+    assert box.y0 >= 0 and own.x0 <= box.x0 and box.x1 <= own.x1
 
 
 @pytest.mark.parametrize(

@@ -315,7 +315,8 @@ def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes)
     uncertain = (
         "beside the dashed line they are uncertain" if shown.edge is not None else shown.caution
     )
-    style_axes(axes, "Births and deaths", uncertain if any(born) or any(gone) else "")
+    below = uncertain.replace("; ", ";\n") if any(born) or any(gone) else ""
+    style_axes(axes, "Births and deaths", below)
     shown.divide(axes)
     width = 0.6 * shown.step
     axes.bar(x, born, width, color=GREEN, label="births")
