@@ -1,6 +1,6 @@
 """Fewer, coarser clusters or topics on the command line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,14 @@ def _clusters(mix: Mixture, extra: dict[str, Any], n: int) -> list[Described]:
         naming = one.get("words", [trait.brief() for trait in each.traits] if named else [])
         if naming and not each.name:
             one["name"] = ", ".join(naming[:SHOWN])
-        described.append(one | {"renamed": bool(each.name)})
+        described.append(one | _given(each.clusters, mix.lineage_.hand.names))
     return described
+
+
+def _given(parts: Sequence[int], names: Mapping[int, str]) -> Described:
+    """Return the names that people gave to parts, by id, and whether there are any."""
+    given = {id: names[id] for id in parts if id in names}
+    return {"names": given, "renamed": bool(given)}
 
 
 def _words_of_texts(mix: Mixture, text: Any, found: list[CoarseCluster]) -> dict[int, list[str]]:
@@ -82,7 +88,7 @@ def _words_of_texts(mix: Mixture, text: Any, found: list[CoarseCluster]) -> dict
 
 def _topics(model: TopicModel, extra: dict[str, Any], n: int) -> list[Described]:
     found = model.coarse_topics(n, saved_words(model, extra))
-    return [each.to_dict() | {"renamed": bool(each.name)} for each in found]
+    return [each.to_dict() | _given(each.topics, model.names_) for each in found]
 
 
 _DESCRIBE: dict[type, Callable[..., list[Described]]] = {Mixture: _clusters, TopicModel: _topics}
@@ -99,11 +105,12 @@ def coarse_table(found: list[Described], kind: str, total: int) -> Table:
     table.add_column(kind)
     table.add_column("words that set it apart" if words else "what sets it apart")
     for one in found:
-        parts = one[kind]
+        given = one["names"]
+        parts = (f"{id} ({given[id]})" if id in given else str(id) for id in one[kind])
         about = ", ".join(map(str, one["words"])) if words else "\n".join(one["apart"][:SHOWN])
         if one["renamed"]:
             about = f"{one['name']}: {about}"
-        cells = [str(one["id"]), percent(one["share"]), listed(map(str, parts), PARTS), about]
+        cells = [str(one["id"]), percent(one["share"]), listed(parts, PARTS), about]
         cells[1:1] = [written_size(one["size"])] if kind == "clusters" else []
         table.add_row(*(Text(cell) for cell in cells))
     return table
