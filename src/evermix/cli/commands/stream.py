@@ -393,7 +393,8 @@ class Stream(Run):
         new = totals.rows - self._first_row
         now = f", {new:,} of them new" if 0 < new < totals.rows else ""
         yield f"{counted(totals.rows, 'row')}{now}{bad}"
-        yield f"{clusters_in_words(mix, 'cluster')} ({lives(mix.lineage_, totals)})"
+        others = lives(mix.lineage_, totals)
+        yield clusters_in_words(mix, "cluster") + (f" ({others})" if others else "")
         if self.text is not None:
             yield shown_words(self.text)
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evermix._schema import check_number
+from evermix._words import counted
 from evermix.cli.output import broker_lines
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.held import lasting
@@ -85,19 +86,22 @@ def check_marks(marks: list[Any]) -> None:
 
 
 def lives(lineage: Lineage, totals: Totals) -> str:
-    """Return in words how many clusters a stream has seen come, be born, and end in which way.
+    """Return in words which clusters are new, and how many others there were; "" if none.
 
-    Those that the first review joined with others are left out, as in reports.
+    Most of those were opened by a few rows, and merged or dropped soon. Clusters that the first
+    review joined with others are left out, as in reports.
     """
-    born = [id for id in lasting(lineage) if id >= totals.known]
-    ids = totals.came + born
+    ids = totals.came + [id for id in lasting(lineage) if id >= totals.known]
     into = np.array([lineage.into[id] for id in ids], dtype=np.int64)
-    ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
-    moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
-    n_split = len(lineage.parents.keys() & set(born))
-    split = [f"{n_split:,} of them split from others"] if n_split else []
-    came = [f"{len(totals.came):,} came with the model"] if totals.came else []
-    return ", ".join([*came, f"{len(born):,} born", *split, *moves])
+    said = []
+    if totals.came:
+        new = np.sum(into[len(totals.came) :] == ALIVE)
+        said += [f"{len(totals.came):,} came with the model", f"{new:,} new"]
+    if gone := np.sum((into >= 0) | (into == DROPPED)):
+        said.append(f"{counted(f'{gone:,}', 'other')} came and went")
+    if faded := np.sum(into == FADED):
+        said.append(f"{faded:,} faded")
+    return ", ".join(said)
 
 
 def relabelled(mix: Mixture) -> float:
