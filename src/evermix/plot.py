@@ -21,7 +21,6 @@ from evermix.report import (
     bound_plot,
     co_clustering_map,
     overview,
-    read_events,
     read_laps,
     topic_overview,
     trace_plot,
@@ -170,6 +169,7 @@ def stream(
     ----------
     mix : Mixture
         One that has learnt by ``partial_fit``; if its rows came with times, the axes show these.
+        Of one that was loaded, the course is drawn in the bins that its file holds.
     names : sequence of str (D,), optional
         Names of the columns, such as the words of counts: clusters are then called by what sets
         them apart, and of many the largest are shown.
@@ -178,12 +178,12 @@ def stream(
     figure : Figure, optional
         Where to draw.
     """
-    if not mix.history_:
+    series = mix._course
+    if not len(series.clock):
         raise ValueError(
-            "a mixture that has just learnt a stream is wanted, and this one has no history: files "
-            "do not hold it. mix.report shows what they hold."
+            "this mixture has learnt no stream: its rows were fitted at once, and have no course to "
+            "draw. Learn them with partial_fit, or draw the clusters with em.plot.clusters."
         )
-    series = read_events(info.to_event() for info in mix.history_)
     clocks, times = mix.learner_.shown.calendar.course
 
     def when(clock: float) -> str:

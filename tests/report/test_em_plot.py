@@ -127,10 +127,19 @@ def test_tables_are_drawn_by_two_columns_of_numbers():
         em.plot.clusters(mix, people, columns=("age", "country"))
 
 
-def test_a_loaded_mixture_has_no_history(X, tmp_path_factory):
-    path = tmp_path_factory.mktemp("models") / "mix.evermix"
-    em.Mixture().partial_fit(X).save(path)
-    with pytest.raises(ValueError, match="this one has no history"):
+def test_a_loaded_mixture_draws_the_course_that_its_file_holds(X, tmp_path_factory):
+    mix, path = em.Mixture(), tmp_path_factory.mktemp("models") / "mix.evermix"
+    for start in range(0, len(X), 50):
+        mix.partial_fit(X[start : start + 50])
+    mix.save(path)
+    drawn = [em.plot.stream(each) for each in (mix, em.load(path))]
+    (one, two), (mean, again) = (
+        [panels[i].lines[-1].get_xydata() for panels in drawn] for i in (0, 2)
+    )
+    np.testing.assert_array_equal(one[-1], two[-1])  # rows and clusters in the end
+    np.testing.assert_allclose(mean[-1], again[-1])
+    em.Mixture().fit(X).save(path)
+    with pytest.raises(ValueError, match="learnt no stream.*partial_fit"):
         em.plot.stream(em.load(path))
 
 

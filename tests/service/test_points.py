@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from evermix.estimators.mixture.held import lasting
 from evermix.service.bodies import Observations
 from evermix.service.core import LEARN, Core
 from evermix.service.log import Record
 from evermix.service.plans import Plan
+from evermix.service.points import alive
 from evermix.service.timeline import LEVEL, ROWS
 
 PLACES = np.array([0.0, 12.0, 24.0, 36.0, 48.0])
@@ -56,7 +58,7 @@ def test_one_large_request_has_a_course():
         clocks = [lineage.found_at(id) for id in point.marks.get("birth", (0, []))[1]]
         assert all(point.first < clock <= point.rows for clock in clocks)
         alive = [lineage.found_at(id) <= point.rows and not 0 <= end <= point.rows
-                 for id, end in enumerate(lineage.ended)]  # fmt: skip
+                 for id, end in enumerate(lineage.ended) if id in lasting(lineage)]  # fmt: skip
         assert point.clusters == sum(alive)
 
 
@@ -66,3 +68,14 @@ def test_small_requests_have_a_point_at_most():
     assert len(core.timeline.points) <= 2000 / ROWS + 40
     many = learnt(*[20] * 100, seconds=0.001)
     assert len(many.timeline.points) <= 3
+
+
+def test_clusters_that_the_first_review_has_joined_are_left_out_as_in_reports():
+    """They would be far more than all that come later."""
+    core = learnt(5000)
+    lineage = core.mix.lineage_
+    early = [id for id in range(lineage.next_id) if id not in lasting(lineage)]
+    assert early  # which the first point would count
+    stays = [id for id in lasting(lineage) if lineage.found_at(id) <= core.timeline.points[0].rows]
+    assert core.timeline.points[0].clusters <= len(stays)
+    assert alive(core.mix, 1) <= 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix._xp import Floats
 from evermix.estimators import Mixture
-from evermix.estimators.mixture.held import held, n_held
+from evermix.estimators.mixture.held import held, lasting, n_held
 from evermix.service.timeline import LEVEL, ROWS, Point, counted
 from evermix.state import Lineage
 
@@ -66,9 +66,12 @@ def _times(mix: Mixture, n: int) -> Floats | None:
 
 
 def alive(mix: Mixture, clock: int) -> int:
-    """Return how many clusters there were at a clock, less those that still hold no row."""
+    """Return how many clusters there were at a clock, less those that still hold no row.
+
+    As in reports, clusters that the first review has joined with others do not count.
+    """
     lineage, never = mix.lineage_, set(mix.cluster_ids_[~held(mix)].tolist())
-    ends = ((id, end) for id, end in enumerate(lineage.ended) if id not in never)
+    ends = ((id, lineage.ended[id]) for id in lasting(lineage) if id not in never)
     return sum(lineage.found_at(id) <= clock and not 0 <= end <= clock for id, end in ends)
 
 

@@ -158,3 +158,16 @@ def test_words_that_are_new_are_explained_too():
     why = mix.explain(wide)
     assert {"1", "77"} <= {each.name for each in why.contributions}
     assert abs(total(why) - why.log_odds) < 1e-9
+
+
+def test_a_level_that_was_never_met_is_named():
+    table = pd.DataFrame({"brand": ["Puky", "Kalkhoff"] * 50, "price": [60.0, 900.0] * 50})
+    table["price"] += np.arange(100) % 7
+    mix = em.Mixture().fit(table)
+    for brand in ("Unknownbrand", None):
+        row = {"brand": brand, "price": 61.0}
+        for rows in (row, pd.DataFrame([row]), pd.Series(row)):
+            why = mix.explain(rows)
+            (value,) = [each.value for each in why.contributions if each.name == "brand"] or [None]
+            assert value == brand
+            assert ("brand = Unknownbrand" in repr(why)) == (brand is not None)

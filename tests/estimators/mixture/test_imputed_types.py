@@ -208,3 +208,16 @@ def test_durations_stay_durations(name):
 def test_decimal_numbers_stay_so(name):
     values = [None if i % 9 == 0 else Decimal(str(x)) for i, x in enumerate(NUMBERS.tolist())]
     check_filled(values, DECIMALS[name](values), Decimal)
+
+
+def test_holes_among_whole_numbers_get_whole_ones(model):
+    """Whatever the type of the column; others keep their digits."""
+    table = made().drop(columns=["id", 5])
+    table["age"] = table["age"].astype(float).where(np.arange(N) % 3 > 0)
+    table["weight"] = table["weight"].where(np.arange(N) % 3 > 0)
+    for X in (table, {name: values.tolist() for name, values in table.items()}):
+        for draw in (False, True):
+            found = model.impute(X, draw=draw)
+            ages, weights = np.asarray(found["age"]), np.asarray(found["weight"])
+            assert (ages == np.rint(ages)).all()
+            assert (weights[::3] != np.rint(weights[::3])).all()

@@ -97,7 +97,7 @@ def shown_densities(family: Family, X: Any, log_densities: Iterable[float]) -> l
     None for rows of counts in which nothing is counted, as in texts without a known word: they
     would be the likeliest of all.
     """
-    found = list(map(rounded, log_densities))
+    found: list[float | None] = list(map(rounded, log_densities))
     if not isinstance(family, Multinomial):
         return found
     total = np.asarray(X.sum(axis=1)).ravel()

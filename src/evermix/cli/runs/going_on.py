@@ -31,9 +31,9 @@ def command_to_go_on(
         if settings.values.get(name) is not None:
             again += [f"--{name.replace('_', '-')}", str(settings.values[name])]
     differing = [] if saved is None else settings.differing(saved)
-    for option in settings.options:
-        if option.name in differing and _is_plain(option) and option.name not in AGAIN:
-            again += _written(option, settings.values[option.name])
+    for each in settings.options:
+        if each.name in differing and _is_plain(each) and each.name not in AGAIN:
+            again += _written(each, settings.values[each.name])
     again += ["--resume", *["--follow"] * bool(settings.values.get("follow"))]
     again += ["--stdin", "continues"] * (sources == ["-"] and "stdin" in settings.values)
     return shlex.join(again)

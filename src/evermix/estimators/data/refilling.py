@@ -51,6 +51,9 @@ def refilled(
         else:
             yes_no = table.column(name).kind == "yes/no"
             values = values.astype(bool) if yes_no else values
+            known = rows[~gone, j]
+            if len(known) and not yes_no and np.all(known == np.rint(known)):  # ages, counts
+                values = np.rint(values)
             seen = [whole[row] for row in np.flatnonzero(~gone).tolist()]
             fills, kind = _numbers(_type(raw), values[gone], yes_no, seen)
         if kind is None:  # no type that can hold them

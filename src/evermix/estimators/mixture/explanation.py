@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._words import n_listed
 from evermix._xp import Array, Floats, Ints, host, is_foreign
+from evermix.estimators.data.tables import Table, is_table
 from evermix.estimators.data.texts import texts_in
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.learner import Learner
@@ -155,13 +156,24 @@ class ExplanationQuestions:
         True
         """
         check_is_fitted(self)
-        X = self._prepared(one_row(row))
+        rows = one_row(row)
+        X = self._prepared(rows)
         X = host(X) if is_foreign(X) else X
         if X.shape[0] != 1:
             raise ValueError(f"explain takes one row at a time, got {X.shape[0]}.")
         fitted = self.learner_.shown.fitted
         known = Names.of(self, fitted.point.model.family, names)
-        return explained(fitted, X, known, against)
+        why = explained(fitted, X, known, against)
+        return _with_new_levels(why, rows, vars(self)) if is_table(rows) else why
+
+
+def _with_new_levels(why: Explanation, rows: Any, kept: Mapping[str, Any]) -> Explanation:
+    """Return an explanation with the words of the row that are levels which were never met."""
+    table, levels = Table(rows), kept.get("levels_", {})
+    new = {each.name for each in why.contributions if each.value is None} & levels.keys()
+    words = {name: table.column(name).values[0] for name in new & set(table.names)}
+    each = (replace(one, value=words.get(one.name, one.value)) for one in why.contributions)
+    return replace(why, contributions=tuple(each))
 
 
 def one_row(row: Any) -> Any:

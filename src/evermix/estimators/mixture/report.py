@@ -43,6 +43,12 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
 
     n_features_in_: int
 
+    @property
+    def _course(self) -> Series:
+        """The steps of a stream, or the course that a file holds; empty after a fit."""
+        steps = [info.to_event() for info in self.history_]
+        return read_events(steps) if steps else _saved_series(self)
+
     def report(
         self, path: str | Path, X: Any = None, names: Sequence[str] | None = None, title: str = ""
     ) -> None:
@@ -280,6 +286,13 @@ def _series(course: Course) -> Series:
         np.array([getattr(b, n) for b in course.bins]) for n in ("log_predictive", "rows")
     )
     return Series(course.edges[1:], np.zeros(len(rows), np.int64), logs, rows)
+
+
+def _saved_series(mix: Any) -> Series:
+    """Return the course of a stream with the number of clusters, as far as a file holds it."""
+    series, (clock, K) = _series(mix.learner_.shown.course), _growth(mix)
+    at = np.searchsorted(clock, series.clock, side="right")
+    return series._replace(K=np.append(0, K)[at])
 
 
 def _growth(mix: Any) -> tuple[Any, Any]:
