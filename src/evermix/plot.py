@@ -181,7 +181,7 @@ def stream(
     series = mix._course
     if not len(series.clock):
         raise ValueError(
-            "this mixture has learnt no stream: its rows were fitted at once, and have no course to "
+            "this mixture has learnt no stream: its rows were fitted at once, without a course to "
             "draw. Learn them with partial_fit, or draw the clusters with em.plot.clusters."
         )
     clocks, times = mix.learner_.shown.calendar.course

@@ -8,7 +8,6 @@ from evermix.service.bodies import Observations
 from evermix.service.core import LEARN, Core
 from evermix.service.log import Record
 from evermix.service.plans import Plan
-from evermix.service.points import alive
 from evermix.service.timeline import LEVEL, ROWS
 
 PLACES = np.array([0.0, 12.0, 24.0, 36.0, 48.0])
@@ -72,10 +71,8 @@ def test_small_requests_have_a_point_at_most():
 
 def test_clusters_that_the_first_review_has_joined_are_left_out_as_in_reports():
     """They would be far more than all that come later."""
-    core = learnt(5000)
-    lineage = core.mix.lineage_
-    early = [id for id in range(lineage.next_id) if id not in lasting(lineage)]
-    assert early  # which the first point would count
-    stays = [id for id in lasting(lineage) if lineage.found_at(id) <= core.timeline.points[0].rows]
-    assert core.timeline.points[0].clusters <= len(stays)
-    assert alive(core.mix, 1) <= 1
+    core = learnt(300)
+    lineage, first = core.mix.lineage_, core.timeline.points[0]
+    early = [id for id in range(lineage.next_id) if lineage.found_at(id) <= first.rows]
+    assert first.rows < 64 and first.clusters == len(set(early) & set(lasting(lineage)))
+    assert first.clusters < len(early)
