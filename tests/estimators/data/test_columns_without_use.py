@@ -99,6 +99,36 @@ def test_ids_are_ignored_beside_numbers_alone(column, tmp_path, monkeypatch):
     assert f"'{column}' holds another number in every row" in " ".join(both.split())
 
 
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(("column", "rows"), [("nr", N), ("ticket", N), ("nr", 3)])
+def test_ids_that_the_fit_has_ignored_are_not_named_again(
+    kind, column, rows, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    x = {"size": table()["size"], "width": np.random.default_rng(1).normal(size=N).tolist()}
+
+    def file(name, columns):
+        if kind == "csv":
+            return write(tmp_path / f"{name}.csv", columns)
+        arrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(arrow.table(columns), f"{name}.parquet")
+        return f"{name}.parquet"
+
+    first = file("first", {column: list(range(N))} | x)
+    evermix("fit", first, "--out", "o.jsonl", "--checkpoint", "m.evermix")
+    some = {name: values[:rows] for name, values in x.items()}
+    for more, unknown in (
+        ({}, ""),
+        ({"shoe": [9.5] * rows}, "'shoe'"),
+        ({"word": ["a"] * rows}, "'word'"),
+    ):
+        later = file("later", {column: list(range(500, 500 + rows))} | some | more)
+        said = evermix("predict", "m.evermix", later, "--out", f"p{unknown}.jsonl").stderr
+        assert f"'{column}'" not in said
+        assert ("does not know the columns " + unknown in said) == bool(unknown)
+
+
 def test_measurements_that_are_all_different_stay():
     from evermix.io.sources.row_numbers import are_row_numbers
 

@@ -11,7 +11,7 @@ two bases for it.
 import shlex
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
@@ -220,15 +220,23 @@ class FileSource(ABC):
                 flag = next((f for o, f in flags.items() if getattr(self.options, o) == name), "")
                 raise self.error(no_such(what, name, names, flag))
 
-    def known_features(self, names: list[str]) -> list[str]:
-        """Return those of the features of these names that are known, if all of them are there."""
+    def known_features(
+        self, names: list[str], numbers: Callable[[str], NDArray[np.float64]]
+    ) -> list[str]:
+        """Return those of the features of these names that are known, if all of them are there.
+
+        Warns of others, unless they number or name the rows by the first ``numbers`` of a column,
+        NaN in place of what is none.
+        """
         known = list(self.options.features)
         if not known or not set(known) <= set(names):
             return names
-        if unknown := [repr(name) for name in names if name not in known]:
+        others = (name for name in names if name not in known)
+        unknown = [n for n in others if not are_row_numbers(n, numbers(n), learning=False)]
+        if unknown:
             warn(
-                f"the model does not know the columns {', '.join(unknown)} of {self.path}, which "
-                "are ignored."
+                f"the model does not know the columns {', '.join(map(repr, unknown))} of "
+                f"{self.path}, which are ignored."
             )
         return known
 

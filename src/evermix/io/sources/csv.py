@@ -99,7 +99,7 @@ class CommaSeparated(RecordSource):
             others |= {j for j, name in enumerate(self._names) if name in options.ignore}
             self._used = [j for j in range(len(cells)) if j not in others]
             if self._header:
-                known = self.known_features([self._names[j] for j in self._used])
+                known = self.known_features([self._names[j] for j in self._used], self._first)
                 self._used = [self._names.index(name) for name in known]
             self._width = len(cells)
             if not self._used:
@@ -178,6 +178,13 @@ class CommaSeparated(RecordSource):
         if self._header and looks_like_row(self._names, rows, set(self._used) - self._numeric):
             self._warn_of_names()
         return values
+
+    def _first(self, name: str) -> Numbers:
+        """Return the first numbers of a column, NaN in place of what is none."""
+        j = self._names.index(name)
+        rows = (record.data for record in islice(self.records(0), LOOK))
+        cells = [row[j] for row in rows if isinstance(row, list) and len(row) > j]
+        return np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
 
     def _there(self, cells: Iterable[str]) -> list[str]:
         """Return the cells that hold a value."""

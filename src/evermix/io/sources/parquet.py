@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,10 @@ class Parquet(BlockSource):
             self._used = [options.text_field]
             return
         others = [n for n in names if n not in (*self._id, *self._time, *options.ignore)]
-        self._used = [options.vector_field] if self._lists else self.known_features(others)
+        if self._lists:
+            self._used = [options.vector_field]
+        else:
+            self._used = self.known_features(others, partial(self._first, file))
         self.columns = None if self._lists else self._used
         self.kind = self._kind_of_columns(file.schema_arrow)
         self._written = self._find_written(file) if self.kind == "table" else {}
@@ -143,6 +147,13 @@ class Parquet(BlockSource):
         found = writings_of(columns, options.missing, known=options.decimals)
         numbers = (name for name, one in found.items() if one or name in options.numbers)
         return written | {name: found[name] or PLAIN for name in numbers}
+
+    def _first(self, file: Any, name: str) -> Numbers:
+        """Return the first numbers of a column; none if it does not hold numbers."""
+        column = next(file.iter_batches(batch_size=LOOK, columns=[name])).column(0)
+        types = _import("pyarrow.types")
+        is_numeric = types.is_integer(column.type) or types.is_floating(column.type)
+        return _floats(column) if is_numeric else np.empty(0)
 
     def _without_row_numbers(self, file: Any) -> list[str]:
         """Return the features without those that number the rows."""
