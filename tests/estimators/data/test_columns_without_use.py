@@ -52,6 +52,12 @@ def test_a_stream_ignores_a_column_that_is_empty_for_long():
     assert "note" in short.feature_names_in_  # which may still get values
 
 
+def test_columns_beyond_the_first_few_are_counted():
+    empty = {f"n{j}": [None] * N for j in range(12)}
+    with pytest.warns(UserWarning, match="'n6', 'n7' and 4 more hold no value in any row"):
+        em.Mixture(random_state=0).fit(table() | empty)
+
+
 def test_a_table_without_values_is_refused():
     with pytest.raises(ValueError, match="'a', 'b' are empty"):
         em.Mixture().fit({"a": [None] * 20, "b": [np.nan] * 20})

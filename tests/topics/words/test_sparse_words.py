@@ -12,7 +12,7 @@ from evermix.kernels.topics.sparse import (
     sum_weights,
     weigh,
 )
-from evermix.topics.words.sweeps import listed
+from evermix.topics.words.sweeps import topics_of_words
 
 GRID = (np.arange(4000) + 0.5) / 4000
 BETA, SCALE = 0.3, 0.7
@@ -21,7 +21,7 @@ BETA, SCALE = 0.3, 0.7
 def lists_of(counts, room=3):
     """Return the lists of counts (V, K), with room for some more topics of each word."""
     start = np.append(0, np.cumsum((counts > 0).sum(axis=1) + room))
-    return listed(sparse.csr_matrix(counts.astype(np.int32)), start)
+    return topics_of_words(sparse.csr_matrix(counts.astype(np.int32)), start)
 
 
 def held(lists, x):

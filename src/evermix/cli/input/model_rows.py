@@ -9,7 +9,7 @@ from evermix.cli.input.rows import COLUMNS, features, open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture, TopicModel
-from evermix.estimators.data.tables import listed
+from evermix.estimators.data.tables import quoted
 from evermix.estimators.files import load_with_extra
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.families import Bernoulli
@@ -141,7 +141,7 @@ def _learnt_from(settings: Settings, model: Any, text: TextCounter | None) -> st
             "name the field or column with --text-field."
         )
     if hasattr(model, "levels_"):
-        columns = listed(model.feature_names_in_.tolist())
+        columns = quoted(model.feature_names_in_.tolist())
         return f"a table: give a file of CSV, JSON lines or Parquet with the columns {columns}."
     return f"rows of {counted(model.n_features_in_, 'number')}: give such rows."
 

@@ -14,7 +14,7 @@ from evermix._xp import Array
 from evermix.cli.console import progress_bar
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
-from evermix.estimators.data.tables import CellError, check_most_are_there, listed
+from evermix.estimators.data.tables import CellError, check_most_are_there, quoted
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.io.similar_names import no_such, same_but_case
@@ -88,7 +88,7 @@ def _check_files(source: Several, known: Sequence[str] | None) -> None:
         gone = [n for n in columns if n not in own and (known is None or n in known)]
         if gone:
             warn(
-                f"{one.path} has no column {listed(gone)}, which other files have: it is "
+                f"{one.path} has no column {quoted(gone)}, which other files have: it is "
                 "missing in all of its rows."
             )
 

@@ -15,7 +15,7 @@ from evermix.cli.console import note
 from evermix.cli.input.rows import make_text_counter
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
-from evermix.estimators.data.tables import listed
+from evermix.estimators.data.tables import quoted
 from evermix.families import Multinomial
 from evermix.families.growing import room
 from evermix.io.embedded_texts import EmbeddedTexts, imported_function
@@ -70,7 +70,7 @@ def say_what_is_read(
         )
     elif others and not settings.quiet:
         verb = "column {} is" if len(others) == 1 else "columns {} are"
-        note(f"texts are read from column {name!r}: {verb.format(listed(others))} ignored.")
+        note(f"texts are read from column {name!r}: {verb.format(quoted(others))} ignored.")
 
 
 def embedded_texts(settings: Settings, source: Source) -> EmbeddedTexts | None:

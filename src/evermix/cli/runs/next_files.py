@@ -11,7 +11,7 @@ from evermix.cli.runs.run import Saved, resumed_settings
 from evermix.io.brokers import is_address
 from evermix.io.sources import Mark, Source
 from evermix.io.sources.lines import digest_file
-from evermix.io.sources.several import Several, listed, names_several
+from evermix.io.sources.several import Several, files_named, names_several
 
 
 class Place(NamedTuple):
@@ -158,4 +158,4 @@ def _files(sources: list[str]) -> list[str]:
     """Return the files that sources stand for, as far as there are any."""
     several = [path for path in sources if path != "-" and names_several(path)]
     there = [path for path in several if os.path.exists(path)]
-    return [path for path in sources if path not in several] + (listed(there) if there else [])
+    return [path for path in sources if path not in several] + (files_named(there) if there else [])

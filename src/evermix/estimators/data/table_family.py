@@ -15,8 +15,8 @@ from evermix.estimators.data.tables import (
     Table,
     first_word,
     is_number,
-    listed,
     no_numbers,
+    quoted,
     without_marks,
 )
 from evermix.families import Bernoulli, Categorical, Mixed
@@ -70,7 +70,7 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     used = {n: one for n, one in columns.items() if n not in (*dates, *words, *numbers, *empty)}
     if len(empty) == len(columns):
         raise ValueError(
-            f"no row has a value in a column of the table: {listed(empty)} are empty. Give rows "
+            f"no row has a value in a column of the table: {quoted(empty)} are empty. Give rows "
             "with values."
         )
     if words and not used:
@@ -112,7 +112,7 @@ def _nothing_left(columns: Mapping[str, Column], words: Sequence[str]) -> str:
     """Say that no column tells of clusters, and what to do with texts."""
     text = max(words, key=lambda name: _length(columns[name]))
     return (
-        f"no column of the table tells of clusters: {listed(list(columns))} hold dates, numbers of "
+        f"no column of the table tells of clusters: {quoted(list(columns))} hold dates, numbers of "
         "rows, or too many different words, as names and texts do. If "
         f"{text!r} holds texts, count their words: "
         f"em.Mixture().fit(CountVectorizer().fit_transform(table[{text!r}])), with sklearn."
@@ -207,7 +207,7 @@ def _warn(names: Sequence[str], what: str, remedy: str) -> None:
         it = "it is" if len(names) == 1 else "they are"
         hold = "column {} holds" if len(names) == 1 else "columns {} hold"
         warn(
-            f"{hold.format(listed(names))} {what}: {it} ignored. {remedy}",
+            f"{hold.format(quoted(names))} {what}: {it} ignored. {remedy}",
         )
 
 

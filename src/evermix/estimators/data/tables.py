@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix._warning import warn
+from evermix._words import listed
 from evermix._xp import Floats
 from evermix.estimators.data.levels import (
     Levels,
@@ -26,6 +27,7 @@ from evermix.families import Categorical, Mixed
 from evermix.io.similar_names import each_of, one_of
 
 ALIKE = 0.8  # how similar names are of which one is taken for the other, misspelt
+NAMED = 8  # columns that a message names
 LIBRARIES = {"pandas", "polars", "pyarrow"}
 
 
@@ -214,7 +216,7 @@ def check_first_names(given: Sequence[str], wanted: Sequence[str]) -> None:
         raise _lacking(missing, given, unknown)
     if unknown:
         raise ValueError(
-            f"the table has columns that the model does not know: {listed(unknown)}. Leave them "
+            f"the table has columns that the model does not know: {quoted(unknown)}. Leave them "
             "out, or give them a block in em.Mixed and fit."
         )
 
@@ -231,10 +233,10 @@ def check_names(given: Sequence[str], wanted: Sequence[str], may_lack: bool = Tr
         raise _lacking(missing, given, unknown)
     check_most_are_there(given, wanted)
     if missing:
-        warn(f"the table has no column {listed(missing)}: it is missing in all rows.")
+        warn(f"the table has no column {quoted(missing)}: it is missing in all rows.")
     if unknown:
         warn(
-            f"the model does not know the columns {listed(unknown)} of the table, which are "
+            f"the model does not know the columns {quoted(unknown)} of the table, which are "
             "ignored.",
         )
 
@@ -266,7 +268,7 @@ def _lacking(
 ) -> ValueError:
     """Return what is wrong with a table that lacks columns, and which may be meant by others."""
     return ValueError(
-        f"{table} has no column {listed(missing)}. It has {listed(given)}."
+        f"{table} has no column {quoted(missing)}. It has {quoted(given)}."
         f"{each_of(missing, unknown)}{remedy}"
     )
 
@@ -283,10 +285,9 @@ def known_columns(X: Any, names: Sequence[str] | None) -> Any:
     return X.select(list(names)) if hasattr(X, "column_names") else X[list(names)]
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as messages show them."""
-    shown = ", ".join(repr(name) for name in names[:8])
-    return shown + (f", ... ({len(names)})" if len(names) > 8 else "")
+def quoted(names: Sequence[str]) -> str:
+    """Return the first names, in quotes, and how many more there are."""
+    return listed(map(repr, names), NAMED)
 
 
 def _nothing(n: int) -> Floats:

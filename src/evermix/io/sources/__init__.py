@@ -28,7 +28,7 @@ from evermix.io.sources.follow import SUFFIXES
 from evermix.io.sources.formats import Block, BlockSource, Record, RecordSource, Row
 from evermix.io.sources.jsonl import JsonLines
 from evermix.io.sources.options import Kind, Options
-from evermix.io.sources.several import AS_TABLES, Several, Source, listed, names_several
+from evermix.io.sources.several import AS_TABLES, Several, Source, files_named, names_several
 
 __all__ = [
     "Block",
@@ -102,7 +102,7 @@ def open_source(
         return _follow(names, reading)
     if paths is not path and (is_address(names[0]) or not names_several(names[0])):
         return _open_file(names[0], reading)
-    return _open_all(listed(names), reading)
+    return _open_all(files_named(names), reading)
 
 
 def _follow(names: Sequence[str], options: Options) -> JsonLines:

@@ -233,7 +233,7 @@ def names_several(path: str) -> bool:
     return os.path.isdir(path) or (_is_pattern(path) and not os.path.exists(path))
 
 
-def listed(paths: Iterable[str]) -> list[str]:
+def files_named(paths: Iterable[str]) -> list[str]:
     """Return the files that paths name; those of a folder or a pattern sorted by name."""
     files: list[str] = []
     for path in paths:

@@ -89,7 +89,7 @@ class WordSweep(ABC):
         n = np.bincount(self.words.word, minlength=counts.shape[0])
         if self.chain.past is not None:
             n += np.diff(self.chain.past.counts.indptr)[self.corpus.kinds[0]]
-        return listed(counts, np.append(0, np.cumsum(n)))
+        return topics_of_words(counts, np.append(0, np.cumsum(n)))
 
     @property
     def hybrid(self) -> bool:
@@ -260,7 +260,7 @@ def _slots(counts: Array, capacity: int, n_words: float) -> NDArray[Any]:
     return slots
 
 
-def listed(counts: Array, start: Ints) -> WordTopics:
+def topics_of_words(counts: Array, start: Ints) -> WordTopics:
     """Return the topics of each word, those with most words first.
 
     ``counts`` is a CSR matrix (U, K) of int32 with sorted columns, ``start`` (U + 1,) where lists
