@@ -196,6 +196,16 @@ def test_objects_stay_as_they_are_beside_numbers_that_are_filled_in(name, librar
         check_filled(values, table, kind)
 
 
+@pytest.mark.parametrize("kind", ["string", "string[pyarrow]"])
+def test_a_type_of_strings_cannot_take_numbers(kind):
+    values = [None if i % 9 == 0 else f"{x} kg" for i, x in enumerate(NUMBERS.tolist())]
+    table = beside(pd.DataFrame({"x": pd.Series(values, dtype=kind)}))
+    full = em.Mixture(em.Mixed(), random_state=0).fit(table).impute(table)["x"]
+    seen = table["x"].notna()
+    assert full.dtype == np.float64 and np.isfinite(full).all()
+    np.testing.assert_array_equal(full[seen], NUMBERS[seen])
+
+
 @pytest.mark.parametrize("name", DURATIONS)
 def test_durations_stay_durations(name):
     values = [None if i % 9 == 0 else timedelta(days=x) for i, x in enumerate(NUMBERS.tolist())]
