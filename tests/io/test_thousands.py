@@ -36,13 +36,14 @@ def test_dots_of_thousands_are_read_so_in_files(tmp_path):
     assert chunk.X[-1, 1] == 1.5
 
 
-def test_decimal_commas_elsewhere_say_that_dots_separate_thousands(tmp_path, recwarn):
+def test_decimal_commas_elsewhere_say_that_dots_separate_thousands(tmp_path):
     cells = [*SMALL, "1.063"]
     lines = ["visits;price", *(f"{c};{i},5" for i, c in enumerate(cells))]
-    source, chunk = read(tmp_path / "t.csv", lines)
+    with pytest.warns(UserWarning, match=r"801 and 1\.063: .* separate thousands \(1\.063 is 1063"):
+        source, chunk = read(tmp_path / "t.csv", lines)
     assert chunk.X[-1].tolist() == [1063.0, 24.5]
     assert source.decimals == {"visits": ",", "price": ","}
-    assert not recwarn.list
+    assert source.unsure == {"visits"}
 
 
 def test_where_nothing_tells_there_is_a_warning_with_both_readings(tmp_path):
@@ -70,7 +71,7 @@ def test_where_nothing_tells_there_is_a_warning_with_both_readings(tmp_path):
 )
 def test_decimals_of_programs_stay_decimals(cells, recwarn):
     found = writings_of({"a": cells}, typed=False)["a"]
-    assert found == Writing(".", "") and not recwarn.list
+    assert found[:2] == (".", "") and not recwarn.list
 
 
 def test_what_names_things_is_no_number():
@@ -133,3 +134,118 @@ def test_a_sign_alone_is_missing_and_a_currency_alone_is_a_word(tmp_path):
     assert chunk.X["a"][-1] is None
     with pytest.raises(SourceError, match="expected a number in column 'a', got 'EUR'"):
         read(tmp_path / "t.csv", ["a,b", *(f"{p},x" for p in [*prices, "EUR"])])
+
+
+def lines_of(**columns):
+    """Return the lines of a table with semicolons."""
+    rows = zip(*columns.values(), strict=True)
+    return [";".join(row) for row in [tuple(columns), *rows]]
+
+
+PRICES = [f"{i},57" for i in range(30)]
+
+
+def test_coordinates_beside_decimal_commas_stay_decimals_with_a_warning(tmp_path):
+    lat = [f"52.{780 + i}" for i in range(30)]
+    with pytest.warns(UserWarning, match=r"'lat' .* 52\.780: the dot is taken for .* is 52780"):
+        source, chunk = read(tmp_path / "t.csv", lines_of(lat=lat, price=PRICES))
+    assert chunk.X[0].tolist() == [52.78, 0.57]
+    with warnings.catch_warnings():  # later files are read so too, and not asked about again
+        warnings.simplefilter("error")
+        _, chunk = read(
+            tmp_path / "u.csv",
+            lines_of(lat=lat, price=PRICES),
+            decimals=source.decimals,
+            unsure=source.unsure,
+        )
+    assert chunk.X[0, 0] == 52.78
+
+
+@pytest.mark.parametrize("option", ["features", "numbers"])
+def test_learnt_columns_of_which_no_mark_is_known_stay_decimals(tmp_path, option):
+    lines = lines_of(size=[*SMALL, "1.063"], price=PRICES[:25])
+    with pytest.warns(UserWarning, match=r"'size' .* for what stands before decimals"):
+        _, chunk = read(tmp_path / "t.csv", lines, **{option: ("size", "price")})
+    assert chunk.X[-1, 0] == 1.063
+    with pytest.warns(UserWarning, match="to separate thousands"):
+        _, chunk = read(tmp_path / "t.csv", lines)
+    assert chunk.X[-1, 0] == 1063.0
+
+
+def test_a_file_that_is_written_otherwise_than_the_rows_before_is_refused(tmp_path):
+    german = lines_of(size=["1.985,5"] * 30, price=PRICES)
+    english = ["size,price", *['"1,985",60.10'] * 3]
+    source, _ = read(tmp_path / "de.csv", german)
+    with pytest.raises(SourceError, match=r"en\.csv: .* with ',' .* got '\.' in column 'price'"):
+        read(tmp_path / "en.csv", english, decimals=source.decimals)
+    sure = ["size,price", *['"1,985.5",60.10'] * 3]
+    _, chunk = read(tmp_path / "en.csv", sure, decimals=source.decimals)
+    assert chunk.X[0].tolist() == [1985.5, 60.1]
+    _, chunk = read(
+        tmp_path / "one.csv", lines_of(size=["1.985"], price=["1,5"]), decimals=source.decimals
+    )
+    assert chunk.X[0].tolist() == [1985.0, 1.5]
+
+
+def test_one_column_has_one_scale_in_all_files(tmp_path):
+    opened = [f"{138 + i}.682" for i in range(30)]
+    shown = [f"{i + 1}.188.549" for i in range(30)]
+    for name, cells in (("a", opened), ("b", shown)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines_of(size=cells, price=["7"] * 30)))
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    with pytest.raises(SourceError, match=r"b\.csv: .*'size' .* got '.*\.188\.549'.*[Gg]ive"):
+        open_source([first, second])
+    (chunk,) = open_source([second, first]).chunks(0, 100)
+    assert chunk.X[[0, 30], 0].tolist() == [1188549.0, 138682.0]
+
+
+def test_one_column_has_one_scale_in_all_batches(tmp_path):
+    town = ["Rome", "Oslo"] * 30
+    first = [f"{138 + i}.682" for i in range(60)]
+    second = [f"{i + 1}.188.549" for i in range(60)]
+    mix = em.Mixture(random_state=0).partial_fit({"size": first, "town": town})
+    mix.save(tmp_path / "m.evermix")
+    for one in (mix, em.load(tmp_path / "m.evermix")):
+        with pytest.raises(
+            ValueError, match=r"'size' with '\.' before decimals.* got '10\.188\.549'"
+        ):
+            one.partial_fit({"size": second, "town": town})
+        assert one.predict({"size": first, "town": town}).shape == (60,)
+    decimals = ["138.5", "150.25"] * 30  # which shows that the dot stands before decimals
+    mix.partial_fit({"size": decimals, "town": town})
+    assert mix.written_["size"] == Writing(".", "")
+
+
+def test_models_that_read_a_column_in_two_ways_are_not_merged():
+    kinds = em.Mixed({"size": em.Gaussian()})
+    first = em.Mixture(kinds, random_state=0).fit({"size": [f"{138 + i}.682" for i in range(60)]})
+    second = em.Mixture(first.model_.family, random_state=0)
+    second.fit({"size": [f"{i + 1}.188.549" for i in range(60)]})
+    with pytest.raises(ValueError, match="numbers of column 'size' in the same way"):
+        em.merge([first, second])
+
+
+@pytest.mark.parametrize("cell", ["52.5", "1.2345", "0.125"])
+def test_a_cell_that_is_not_written_as_its_column_spoils_its_row(cell, tmp_path):
+    lines = lines_of(size=[*(f"{i + 1}.234.567" for i in range(29)), cell], price=PRICES)
+    with pytest.raises(SourceError, match=f"line 31: .*'size', got '{cell}'. .* decimal commas"):
+        read(tmp_path / "t.csv", lines)
+    source, chunk = read(tmp_path / "t.csv", lines, skip_bad=True)
+    assert len(chunk.ids) == 29 and source.bad == 1
+    sizes = [*(f"{i + 1}.234.567" for i in range(29)), cell]
+    with pytest.raises(
+        ValueError, match=f"'size' must hold numbers, got '{cell}'.* decimal commas"
+    ):
+        em.Mixture().fit({"size": sizes, "price": list(range(30))})
+
+
+def test_files_without_a_mark_do_not_forget_it(tmp_path):
+    for name, cells in (("a", ["1.234,5"]), ("b", ["7 €"]), ("c", ["1.234"])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines_of(size=cells * 9, price=["1"] * 9)))
+    (chunk,) = open_source([tmp_path / f"{name}.csv" for name in "abc"]).chunks(0, 100)
+    assert chunk.X[[0, 9, 18], 0].tolist() == [1234.5, 7.0, 1234.0]
+
+
+def test_a_word_among_numbers_does_not_hide_that_they_are_open():
+    with pytest.warns(UserWarning, match="801 and 1.063"):
+        writings_of({"a": [*SMALL, "1.063", "n.v.t."]}, typed=False)

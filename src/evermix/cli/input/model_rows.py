@@ -150,7 +150,10 @@ def known_kinds(model: Any) -> dict[str, Any]:
     """Return which columns are features, hold numbers, or codes, as a model knows: for a source."""
     levels = vars(model).get("levels_")
     written = vars(model).get("written_", {}).items()
-    decimals = {"decimals": {name: writing.decimal for name, writing in written}}
+    decimals = {
+        "decimals": {name: writing.decimal for name, writing in written},
+        "unsure": tuple(name for name, writing in written if writing.unsure),
+    }
     if levels is None:
         names = vars(model).get("feature_names_in_", vars(model).get("column_names_", ()))
         return {"features": tuple(map(str, names)), "codes": (), **decimals}

@@ -18,7 +18,7 @@ from evermix.estimators.data.levels import categories, is_gone
 from evermix.estimators.data.tables import Table, no_numbers, with_columns
 from evermix.families import Mixed
 from evermix.families.base import Family
-from evermix.io.sources.dialect import Writing, agreed_unit, word_of
+from evermix.io.sources.dialect import Writing, agreed_unit
 from evermix.io.sources.durations import UNITS, Durations, find_durations, in_unit, unit_of
 from evermix.io.sources.strings import PLAIN, read_number, writings_of
 from evermix.io.sources.values import Columns
@@ -38,11 +38,14 @@ class Reading:
         How numbers of columns were written in rows before.
     others : bool
         Whether other columns are looked at, and read where nearly all strings are numbers.
+    learnt : bool
+        Whether a model has learnt the numbers.
     """
 
     numbers: Collection[str] = ()
     known: Mapping[str, Writing] = field(default_factory=dict)
     others: bool = False
+    learnt: bool = False
 
     @classmethod
     def by(
@@ -51,8 +54,10 @@ class Reading:
         """Return how to read tables for a family; ``names`` are those of columns of a model."""
         if isinstance(family, Mixed) and family.blocks and isinstance(family.names[0], str):
             numbers = set(map(str, family.names)) - set(categories(family))
-            return cls(numbers | known.keys(), known)  # few different numbers are levels
-        return cls(set() if names is None else set(names), known, others=names is None)
+            # few different numbers are levels
+            return cls(numbers | known.keys(), known, learnt=names is not None)
+        some = set() if names is None else set(names)
+        return cls(some, known, others=names is None, learnt=names is not None)
 
     def __call__(self, X: Any) -> tuple[Any, dict[str, Writing]]:
         """Return a table with numbers in place of strings, and how these were written by column.
@@ -76,8 +81,8 @@ class Reading:
             elif looked_at and (values := _strings(raw)) is not None:
                 strings[name] = values
         cells = {n: [v for v in some if isinstance(v, str)] for n, some in strings.items()}
-        decimals = {name: writing.decimal for name, writing in self.known.items()}
-        here = writings_of(cells, known=decimals)
+        learnt = self.numbers if self.learnt else ()
+        here = writings_of(cells, known=self.known, learnt=learnt)
         for name, values in strings.items():
             writing = self._writing(name, cells[name], here[name])
             if writing is not None:
@@ -100,7 +105,7 @@ class Reading:
             return here or (Writing(".", "") if name in self.numbers else None)
         if here is None:
             return known
-        agreed = _agreed(name, known, here)
+        agreed = _agreed(name, known, here)._replace(unsure=here.unsure)
         as_before = here.decimal == known.decimal or all(_is_read(c, agreed) for c in cells)
         return agreed if as_before else agreed._replace(decimal=here.decimal)
 
@@ -119,10 +124,22 @@ def _is_read(cell: str, writing: Writing) -> bool:
 
 
 def joined(tables: Sequence[Mapping[str, Writing]]) -> dict[str, Writing]:
-    """Return how numbers are written in several tables, or raise ValueError if units differ."""
+    """Return how numbers are written in several tables.
+
+    ValueError: units differ, or what stands before decimals does and was not sure.
+    """
     found: dict[str, Writing] = {}
     for name, writing in (pair for table in tables for pair in table.items()):
-        found[name] = _agreed(name, found.get(name, writing), writing)
+        before = found.get(name, writing)
+        if before.decimal != writing.decimal and (before.unsure or writing.unsure):
+            raise ValueError(
+                f"expected models that read the numbers of column {name!r} in the same way, got "
+                f"one with {before.decimal!r} before decimals and one with {writing.decimal!r}, "
+                "where the rows of one could be read in two ways. Fit that one again, to numbers "
+                "without what separates thousands."
+            )
+        unsure = before.unsure and writing.unsure
+        found[name] = _agreed(name, before, writing)._replace(unsure=unsure)
     return found
 
 
@@ -162,10 +179,9 @@ def _numbers(
         try:
             number = read_number(value, writing)
         except ValueError:
-            if (word := word_of(writing.unit)) and value.strip()[:1].isdigit():
+            if remedy := writing.remedy(value):
                 raise ValueError(
-                    f"column {name!r} must hold numbers, got {value!r:.60} in row {row}. Numbers "
-                    f"of this column are in {word}: convert it."
+                    f"column {name!r} must hold numbers, got {value!r:.60} in row {row}. {remedy}"
                 ) from None
             wrong.append((name, row, value))
             return numbers
@@ -173,17 +189,18 @@ def _numbers(
     return numbers
 
 
-def to_spec(written: Mapping[str, Writing]) -> dict[str, list[str]]:
+def to_spec(written: Mapping[str, Writing]) -> dict[str, list[Any]]:
     """Return how numbers are written as plain values, for files."""
-    return {name: list(writing) for name, writing in written.items()}
+    return {name: list(one if one.unsure else one[:2]) for name, one in written.items()}
 
 
 def from_spec(spec: Any) -> dict[str, Writing]:
     """Return what :func:`to_spec` wrote, or raise ValueError."""
     good = isinstance(spec, dict)
     for writing in spec.values() if good else ():
-        good = good and isinstance(writing, list) and len(writing) == 2
+        good = good and isinstance(writing, list) and len(writing) in (2, 3)
         good = good and writing[0] in (".", ",") and isinstance(writing[1], str)
+        good = good and writing[2:] in ([], [True])
     if not good:
         raise ValueError("the file does not say how numbers of its columns were written.")
     return {str(name): Writing(*writing) for name, writing in spec.items()}

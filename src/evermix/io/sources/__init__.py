@@ -149,7 +149,9 @@ def _open_all(paths: Sequence[str], options: Options) -> Several:
         sources.append(source)
         found = {name: name in source.codes for name in source.columns or ()}
         digits = {**options.digits, **found}
-        options = replace(options, units=source.units, decimals=source.decimals)
+        options = replace(
+            options, units=source.units, decimals=source.decimals, unsure=source.unsure
+        )
         ignore = (*options.ignore, *source.row_numbers)
         options = replace(options, kind=source.kind, digits=digits, ignore=ignore)
     if not sources:

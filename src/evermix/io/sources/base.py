@@ -25,9 +25,10 @@ from evermix._words import counted
 from evermix.io.similar_names import did_you_mean, no_such
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
-from evermix.io.sources.dialect import Writing, agreed_unit
+from evermix.io.sources.dialect import Writing, agreed_unit, as_written
 from evermix.io.sources.options import Kind, Options
 from evermix.io.sources.row_numbers import REMEDY, WHAT, are_row_numbers
+from evermix.io.sources.strings import writings_of
 from evermix.io.sources.values import Time, read_time
 
 _COMPLAINTS_KEPT = 5
@@ -118,7 +119,8 @@ class FileSource(ABC):
         self.complaints: list[str] = []  # what was wrong with the first few of them
         self.rejected: list[Rejected] = []  # all of them, until somebody takes them, if wanted
         self.units = dict(options.units)  # of columns of numbers, by name
-        self.decimals = dict(options.decimals)  # what stands before them, where people wrote them
+        self.decimals = dict(options.decimals)  # what stands before them, where they show it
+        self.unsure = set(options.unsure)  # columns that leave this open
         if options.time_field is not None and not self.has_fields:
             raise self.error(
                 f"expected times in {options.time_field!r}, but rows of this format have no named "
@@ -176,8 +178,7 @@ class FileSource(ABC):
     @property
     def written(self) -> dict[str, Writing]:
         """How numbers are written, by column, where people have written them."""
-        names = self.units | self.decimals
-        return {n: Writing(self.decimals.get(n, "."), self.units.get(n, "")) for n in names}
+        return as_written(self.units, self.decimals, self.unsure)
 
     @property
     def live(self) -> bool:
@@ -288,15 +289,29 @@ class FileSource(ABC):
             raise self.error(f"{too_many(self.options.max_features)}, the file has {found:,}.")
         self.n_features = found
 
+    def writings(
+        self, columns: Mapping[str, Sequence[Any]], delimiter: str = ",", typed: bool = True
+    ) -> dict[str, Writing | None]:
+        """Return how the numbers of columns are written, see :func:`writings_of`.
+
+        SourceError: otherwise than in rows before, so that they cannot be compared.
+        """
+        known, learnt = self.options.written, {*self.options.features, *self.options.numbers}
+        try:
+            return writings_of(columns, self.options.missing, delimiter, typed, known, learnt)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+
     def set_written(self, written: Mapping[str, Writing]) -> None:
         """Note how numbers are written. SourceError: a column had another unit before."""
-        for name, (decimal, unit) in written.items():
+        for name, (decimal, unit, unsure) in written.items():
             try:
                 both = agreed_unit(name, self.units.get(name, ""), unit)
             except ValueError as error:
                 raise self.error(str(error)) from None
             self.units |= {name: both} if both else {}
             self.decimals[name] = decimal
+            (self.unsure.add if unsure else self.unsure.discard)(name)
 
     def parse_time(self, value: Any) -> Time:
         """Return the time that a row's time field holds. RowError: it is not a time."""

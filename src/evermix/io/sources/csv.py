@@ -16,20 +16,17 @@ from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import (
     LINES,
     LOOK,
-    OTHER,
     Writing,
     are_codes,
     is_number,
-    is_open,
     is_written_number,
     to_number,
-    word_of,
 )
 from evermix.io.sources.encodings import NOT_UTF8
 from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.layout import check_widths, find_layout, looks_like_row
 from evermix.io.sources.options import Kind
-from evermix.io.sources.strings import PLAIN, writings_of
+from evermix.io.sources.strings import PLAIN
 from evermix.io.sources.values import (
     Numbers,
     is_mark,
@@ -152,19 +149,15 @@ class CommaSeparated(RecordSource):
                 self.codes += (self._names[j],)
                 self._category.add(j)
                 self._words = True
-        found = writings_of(
-            {self._called(j): there[j] for j in self._used if j not in self._category},
-            missing,
-            self._layout.delimiter,
-            typed=False,
-            known=self.options.decimals,
-        )
+        cells_of = {self._called(j): there[j] for j in self._used if j not in self._category}
+        found = self.writings(cells_of, self._layout.delimiter, typed=False)
         for j in self._used:
             cells, known = [row[j] for row in rows], there[j]
             writing = found.get(self._called(j))
-            if writing is not None and is_open(known, OTHER[writing.decimal]):
-                self.decimals[self._called(j)] = writing.decimal
-            if writing is not None and (writing != PLAIN or any(map(writing.makes_number, known))):
+            if writing is not None and any(map(writing.has_mark, known)):
+                self.set_written({self._called(j): writing})
+            people = writing is not None and writing[:2] != PLAIN[:2]
+            if writing is not None and (people or any(map(writing.makes_number, known))):
                 self._written[j] = writing
                 cells = [writing.plain(cell) for cell in cells]
                 known = self._there(cells)
@@ -302,6 +295,9 @@ class CommaSeparated(RecordSource):
             return _text(cells[self._used[0]])
         if self._written:
             written = self._written
+            for j, writing in written.items():
+                if not writing.fits(cells[j]):
+                    raise self._stray(self._used.index(j), cells[j])
             cells = [written[j].plain(c) if j in written else c for j, c in enumerate(cells)]
         if self.kind == "table":
             names = self._names or [str(j) for j in range(self._width)]
@@ -329,10 +325,9 @@ class CommaSeparated(RecordSource):
 
     def _stray(self, column: int, cell: str) -> RowError:
         """Return what is wrong with a cell of the feature of this index."""
-        remedy, writing = "", self._written.get(self._used[column])
-        unit = "" if writing is None else word_of(writing.unit)
-        if unit and cell.strip()[:1].isdigit():
-            remedy = f" Numbers of this column are in {unit}: convert it."
+        writing = self._written.get(self._used[column], PLAIN)
+        if remedy := writing.remedy(cell):
+            remedy = f" {remedy}"
         elif self._header and (is_missing(cell) or is_mark(cell)):
             remedy = ' Read the file as kind "table" (--kind table) if values are missing.'
         elif self._header:

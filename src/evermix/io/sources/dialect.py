@@ -3,7 +3,7 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -194,14 +194,14 @@ def is_open(cells: Sequence[str], decimal: str) -> bool:
     """Whether it is open if thousands are separated, or decimals by what is not ``decimal``.
 
     So it is if all numbers that have such a mark have three digits after it, as ``1.063``, and the
-    others at most three in all.
+    others at most three in all. A few words among them tell nothing.
     """
     mark, some = OTHER[decimal], False
     if not any(mark in cell for cell in cells):
         return False
     for cell in cells:
         found, _ = _parts(cell, decimal)
-        if found is None and mark in cell:
+        if found is None and mark in cell and is_written_number(cell):
             return False
         number = "" if found is None else found["number"]
         whole, separated, rest = number.partition(mark)
@@ -214,26 +214,17 @@ def is_open(cells: Sequence[str], decimal: str) -> bool:
     return some
 
 
-def shows(cells: Iterable[str], decimal: str) -> bool:
-    """Whether numbers have decimals after this for certain: not with three digits, as 1.063."""
-    for cell in (cell for cell in cells if decimal in cell):
-        found, _ = _parts(cell, decimal)
-        whole, _, decimals = ("" if found is None else found["number"]).partition(decimal)
-        if decimals and (len(decimals) != 3 or not whole.isdecimal() or not 0 < int(whole) < 1000):
-            return True
-    return False
-
-
 class Writing(NamedTuple):
     """How the numbers of a column are written: what stands before decimals, and a unit.
 
     A unit follows its number after a space, as in ``5.1 kg``, or ``#`` shows the place of the
     number: ``$#``, ``#%``, ``#kg``. It is ``#`` alone where rows have different signs, and "" where
-    they have none.
+    they have none. It is ``unsure`` what stands before decimals if no number has shown it yet.
     """
 
     decimal: str
     unit: str
+    unsure: bool = False
 
     def plain(self, cell: str) -> str:
         """Return a cell as programs write numbers; other cells as they are."""
@@ -242,6 +233,24 @@ class Writing(NamedTuple):
     def bare(self, cell: str) -> str:
         """Return a cell without the word of its unit."""
         return _without_unit(cell, word_of(self.unit)) if self.unit else cell
+
+    def fits(self, cell: str) -> bool:
+        """Whether a dot in a cell is where it separates thousands, if it does in this column."""
+        cell = self.bare(cell)
+        dotted = self.decimal == "," and "." in cell and is_number(cell)
+        return not dotted or plain(cell, ",") != cell
+
+    def has_mark(self, cell: str) -> bool:
+        """Whether a cell is a number with a dot or a comma."""
+        return ("." in cell or "," in cell) and is_number(self.plain(cell))
+
+    def remedy(self, cell: str) -> str:
+        """Return what to do about a cell that is no number of the column; "" if that is unknown."""
+        if not self.fits(cell):
+            return "Numbers of this column have decimal commas, and dots separate thousands."
+        if (word := word_of(self.unit)) and cell.strip()[:1].isdigit():
+            return f"Numbers of this column are in {word}: convert it."
+        return ""
 
     def makes_number(self, cell: str) -> bool:
         """Whether a cell is a number only if it is read in this way."""
@@ -263,6 +272,14 @@ def find_writing(
     if decimal is None and not unit:
         return None
     return Writing(decimal or ".", unit or _find_sign(cells, decimal or "."))
+
+
+def as_written(
+    units: Mapping[str, str], decimals: Mapping[str, str], unsure: Collection[str]
+) -> dict[str, Writing]:
+    """Return how numbers of columns are written that have a unit, or show their decimals."""
+    names = {**units, **decimals}
+    return {n: Writing(decimals.get(n, "."), units.get(n, ""), n in unsure) for n in names}
 
 
 def name_of(unit: str) -> str:

@@ -1,15 +1,15 @@
 """Tables whose rows are JSON objects: a column for each field, null where a value is missing."""
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any
 
 from evermix.io.similar_names import no_such, same_but_case
 from evermix.io.sources.base import RowError
-from evermix.io.sources.dialect import Writing, word_of
+from evermix.io.sources.dialect import Writing
 from evermix.io.sources.options import Options
-from evermix.io.sources.strings import PLAIN, read_number, writings_of
+from evermix.io.sources.strings import PLAIN, read_number
 from evermix.io.sources.values import is_missing, without_missing
 
 Cell = float | bool | str | None
@@ -61,16 +61,23 @@ class JsonTable:
     rows : sequence of mapping
         The first ones.
     options : Options
+    writings : callable
+        Tells how the numbers of columns are written.
     """
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]], options: Options) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        options: Options,
+        writings: Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Writing | None]],
+    ) -> None:
         self._options = options
         self.header = list(dict.fromkeys(name for row in rows for name in row))
         others = {options.id_field, options.time_field, *options.ignore}
         self.names = [name for name in self.header if name not in others]
         others = set(options.category)
         cells = {n: [row.get(n) for row in rows] for n in self.names if n not in others}
-        found = writings_of(cells, options.missing, known=options.decimals)
+        found = writings(cells)
         numbers = (name for name, one in found.items() if one or name in options.numbers)
         self._numeric = {name: found[name] or PLAIN for name in numbers}
 
@@ -120,10 +127,8 @@ class JsonTable:
         try:
             return read_number(word, self._numeric[name])
         except ValueError:
-            unit = word_of(self._numeric[name].unit)
-            remedy = f"If it stands for a missing value: --missing {shlex.quote(word[:60])}."
-            if unit and word.strip()[:1].isdigit():
-                remedy = f"Numbers of this column are in {unit}: convert it."
+            missing = f"If it stands for a missing value: --missing {shlex.quote(word[:60])}."
+            remedy = self._numeric[name].remedy(word) or missing
             raise RowError(
                 f"expected a number in column {name!r}, got {word!r:.60}. {remedy}"
             ) from None

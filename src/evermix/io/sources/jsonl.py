@@ -70,7 +70,7 @@ class JsonLines(RecordSource):
             with suppress(RowError):
                 rows.append(flat(_decoded(line), self.options.ignore))
         self.options = self.options.among(list(dict.fromkeys(n for row in rows for n in row)))
-        self.kind, self._table = "table", JsonTable(rows, self.options)
+        self.kind, self._table = "table", JsonTable(rows, self.options, self.writings)
         self.columns, self.header = self._table.names, self._table.header or None
         self.set_written(self._table.written)
         self.check_first(numbered(self.lines.peek(), 0))

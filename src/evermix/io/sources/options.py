@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from evermix._limits import MAX_FEATURES, MAX_LINE
 from evermix.io.similar_names import same_but_case
 from evermix.io.sources.chunk import Mark
+from evermix.io.sources.dialect import Writing, as_written
 
 Kind: TypeAlias = Literal["text", "counts", "vectors", "table"]
 
@@ -98,6 +99,8 @@ class Options:
     decimals : mapping of str to str
         What stands before decimals in columns, as known from rows before, for numbers that leave it
         open whether they have decimals or thousands, such as 1.063.
+    unsure : collection of str
+        Those of these columns where all numbers so far leave it open.
     """
 
     kind: Kind | None = None
@@ -129,6 +132,7 @@ class Options:
     required: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
     decimals: Mapping[str, str] = field(default_factory=dict)
+    unsure: Collection[str] = ()
     features: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     codes: tuple[str, ...] | None = None
@@ -143,6 +147,11 @@ class Options:
             for option, name in names.items()
             if name is not None and (name != getattr(Options, option) or name in self.required)
         }
+
+    @property
+    def written(self) -> dict[str, Writing]:
+        """What stands before decimals in columns, where that is known of rows before."""
+        return as_written({}, self.decimals, self.unsure)
 
     def among(self, names: Collection[str]) -> "Options":
         """Return options that call columns as they are called here, where only the case differs."""

@@ -14,7 +14,7 @@ from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.durations import UNITS, find_durations, in_unit, unit_of
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.options import Kind
-from evermix.io.sources.strings import PLAIN, read_number, writings_of
+from evermix.io.sources.strings import PLAIN, read_number
 from evermix.io.sources.values import (
     Columns,
     Numbers,
@@ -144,7 +144,7 @@ class Parquet(BlockSource):
             if (durations := find_durations(first.column(name))) is not None:
                 known = options.units.get(name)
                 written[name] = Writing(".", known if known in UNITS else unit_of(durations))
-        found = writings_of(columns, options.missing, known=options.decimals)
+        found = self.writings(columns)
         numbers = (name for name, one in found.items() if one or name in options.numbers)
         return written | {name: found[name] or PLAIN for name in numbers}
 
@@ -248,9 +248,10 @@ class Parquet(BlockSource):
                     values[row] = None if cell is None else read_number(cell, self._written[name])
                 except ValueError:
                     values[row] = None
+                    remedy = self._written[name].remedy(str(cell))
+                    remedy = f" {remedy}" if remedy else say_missing([str(cell)])
                     problems[row] = (
-                        f"expected a number in column {name!r}, got {cell!r:.60}."
-                        f"{say_missing([str(cell)])}"
+                        f"expected a number in column {name!r}, got {cell!r:.60}.{remedy}"
                     )
         if name in self.options.category:
             values = [None if value is None else str(value) for value in values]

@@ -11,7 +11,7 @@ import numpy as np
 from evermix.io.brokers import is_address
 from evermix.io.sources.base import FileSource, SourceError
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
-from evermix.io.sources.dialect import Writing
+from evermix.io.sources.dialect import Writing, as_written
 from evermix.io.sources.lines import REMEDY, changed, digest_file
 from evermix.io.sources.options import Kind
 from evermix.io.sources.values import Columns, objects, stack_chunks
@@ -75,8 +75,7 @@ class Several:
     @property
     def written(self) -> dict[str, Writing]:
         """How numbers are written, by column, where people have written them."""
-        names = self.units | self.decimals
-        return {n: Writing(self.decimals.get(n, "."), self.units.get(n, "")) for n in names}
+        return as_written(self.units, self.decimals, self.sources[-1].unsure)
 
     live = False
 

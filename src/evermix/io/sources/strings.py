@@ -13,13 +13,13 @@ from typing import Any
 from evermix._warning import warn
 from evermix.io.sources.dialect import (
     LOOK,
+    OTHER,
     STRAY,
     Writing,
     are_numbers,
     find_writing,
     is_number,
     is_open,
-    shows,
 )
 from evermix.io.sources.values import is_mark, is_missing, read_cell
 
@@ -33,7 +33,8 @@ def writings_of(
     missing: Collection[str] = (),
     delimiter: str = ",",
     typed: bool = True,
-    known: Mapping[str, str] | None = None,
+    known: Mapping[str, Writing] | None = None,
+    learnt: Collection[str] = (),
 ) -> dict[str, Writing | None]:
     """Return how the numbers of columns of a table are written, None of those that hold others.
 
@@ -42,40 +43,119 @@ def writings_of(
     are ``typed``, strings of digits are numbers.
 
     Of numbers such as ``1.063`` the dot may stand before decimals or separate thousands. Where
-    nothing else in their column tells, what is ``known`` to stand before decimals there decides,
-    from rows before, or what does in other columns of the table; and else there is a warning.
+    nothing else in their column tells, what is ``known`` of rows before decides. Else, unless the
+    column is one of those ``learnt`` before, other columns of the table do: a dot separates
+    thousands if they have decimal commas, and some numbers of its column are whole. And else it
+    stands before decimals. There is a warning where that may be wrong.
+
+    Raises ValueError where a column, or a whole table, is written otherwise than in rows before,
+    and numbers would get another scale.
     """
     there = {
         name: [v for v in values[:LOOK] if not (v is None or _is_gone(v, missing))]
         for name, values in columns.items()
     }
-    look = missing, delimiter, typed
+    look, known = (missing, delimiter, typed), known or {}
     found = {name: _writing_of(values, *look) for name, values in there.items()}
     cells = {name: _bare(there[name], one) for name, one in found.items()}
-    open_ones = {n: mark for n, some in cells.items() for mark in ",." if is_open(some, mark)}
-    shown = [
-        mark
-        for mark in (",." if open_ones else "")
-        if any(one is not None and shows(cells[name], mark) for name, one in found.items())
-    ]
-    for name, thousands in open_ones.items():
-        decimal = (known or {}).get(name) or (shown[0] if len(shown) == 1 else None)
-        found[name] = one = _writing_of(there[name], *look, decimal)
-        usual = "." if one is None else one.decimal
-        if one is not None and usual != thousands and usual != (known or {}).get(name):
-            _warn_of_marks(name, cells[name], usual)
+    open_to = {n: next((m for m in ",." if is_open(some, m)), None) for n, some in cells.items()}
+    sure = {
+        name: one.decimal
+        for name, one in found.items()
+        if one and open_to[name] is None and any(map(one.has_mark, cells[name]))
+    }
+    before = {name: one for name, one in known.items() if name in found}
+    for name in before.keys() & sure.keys():
+        if before[name].unsure and before[name].decimal != sure[name]:
+            raise _other_scale(name, cells[name], before[name].decimal)
+    usual = "," if delimiter == ";" else "."
+    for name, one in found.items():
+        if (thousands := open_to[name]) is None:
+            if one is not None and name in before and name not in sure:
+                found[name] = one._replace(decimal=before[name].decimal, unsure=before[name].unsure)
+            continue
+        if name in before:
+            decimal: str | None = before[name].decimal
+            _check_as_before(name, cells[name], before, sure)
+        else:
+            decimal = (
+                None if name in learnt or len(set(sure.values())) != 1 else [*sure.values()][0]
+            )
+            if (
+                decimal == thousands
+                and not thousands == usual == "."
+                and not _whole(cells[name], decimal)
+            ):
+                decimal = None
+        one = _writing_of(there[name], *look, decimal)
+        found[name] = one and one._replace(unsure=name not in before or before[name].unsure)
+        if one is not None and name not in before:
+            _warn_of_marks(name, cells[name], one.decimal, thousands, usual, set(sure.values()))
     return found
 
 
-def _warn_of_marks(name: str, cells: Sequence[str], mark: str) -> None:
-    """Warn of numbers in which thousands may be separated, if some have no such mark."""
+def _whole(cells: Sequence[str], decimal: str) -> list[str]:
+    """Return the numbers in which nothing separates thousands."""
+    return [cell.strip() for cell in cells if OTHER[decimal] not in cell]
+
+
+def _warn_of_marks(
+    name: str, cells: Sequence[str], decimal: str, thousands: str, usual: str, shown: set[str]
+) -> None:
+    """Warn of numbers that could be read in another way, if there is a reason to.
+
+    With ``thousands`` before decimals, thousands would be separated, and ``decimal`` is what was
+    chosen. ``usual`` is what the delimiter tells, and ``shown`` what other columns do.
+    """
+    mark, whole = OTHER[thousands], _whole(cells, thousands)
     some = next(cell.strip() for cell in cells if mark in cell)
-    if whole := [cell.strip() for cell in cells if mark not in cell]:
-        called = {".": "dot", ",": "comma"}[mark]
+    called = {".": "dot", ",": "comma"}
+    such = f"column {name!r} holds numbers such as {' and '.join([*whole[:1], some])}: the "
+    such += f"{called[mark]} is taken"
+    if decimal == thousands and not thousands == usual == ".":
         warn(
-            f"column {name!r} holds numbers such as {whole[0]} and {some}: the {called} is taken "
-            f"for what stands before decimals. If it separates thousands ({some} is "
-            f"{some.replace(mark, '')}), write the numbers of this column without it.",
+            f"{such} to separate thousands ({some} is {some.replace(mark, '')}). If it stands "
+            f"before decimals, write a {called[thousands]} there."
+        )
+    elif decimal != thousands and (whole or thousands in shown):
+        warn(
+            f"{such} for what stands before decimals. If it separates thousands ({some} is "
+            f"{some.replace(mark, '')}), write the numbers of this column without it."
+        )
+
+
+_WITHOUT = "Write the numbers of this column without what separates thousands."
+
+
+def _other_scale(name: str, cells: Sequence[str], decimal: str) -> ValueError:
+    """Return the error of a column whose numbers show that rows before were read wrongly."""
+    some = max(
+        (cell.strip() for cell in cells),
+        key=lambda cell: (len(re.findall("[.,]", cell)), len(cell)),
+    )
+    return ValueError(
+        f"expected numbers in column {name!r} with {decimal!r} before decimals, as rows before "
+        f"these were read, which could be read in two ways, got {some!r:.60}. {_WITHOUT} Or give "
+        "rows that show how they are written first."
+    )
+
+
+def _check_as_before(
+    name: str, cells: Sequence[str], before: Mapping[str, Writing], sure: Mapping[str, str]
+) -> None:
+    """Raise ValueError if other columns show that a table is written otherwise than rows before.
+
+    ``before`` says how columns were written there, and ``sure`` what stands before decimals here.
+    """
+    decimal = before[name].decimal
+    both = [other for other in before if other in sure]
+    changed = [other for other in both if before[other].decimal != sure[other] != decimal]
+    if changed and not any(sure[other] == before[other].decimal == decimal for other in both):
+        some = next(cell.strip() for cell in cells if re.search("[.,]", cell))
+        raise ValueError(
+            f"expected numbers with {decimal!r} before decimals, as in rows before these, got "
+            f"{sure[changed[0]]!r} in column {changed[0]!r}: so {some!r:.60} in column {name!r} "
+            f"can be read in two ways. {_WITHOUT}"
         )
 
 
@@ -119,6 +199,8 @@ def read_number(cell: str, writing: Writing, missing: Collection[str] = ()) -> f
     """Return the number of a cell, None if it is missing; ValueError if it is no number."""
     if _is_gone(cell, missing):
         return None
+    if not writing.fits(cell):
+        raise ValueError(f"expected a number with a decimal comma, got {cell!r:.60}")
     number = read_cell(writing.plain(cell))
     if number is None:  # a sign of a currency alone
         return None
