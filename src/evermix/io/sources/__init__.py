@@ -19,6 +19,7 @@ from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # n
 from evermix.io.sources.base import (
     FileSource,
     NoRows,
+    OtherWriting,
     RowError,
     SourceError,
     find_format,
@@ -136,6 +137,8 @@ def _open_all(paths: Sequence[str], options: Options) -> Several:
         except NoRows as error:
             empty = error
             continue
+        except OtherWriting:
+            raise
         except SourceError as error:
             if not sources:
                 raise

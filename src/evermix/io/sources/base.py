@@ -49,6 +49,10 @@ class WrongKind(SourceError):
     """A file has rows of another kind, or with other columns, than were wanted."""
 
 
+class OtherWriting(SourceError):
+    """A file has numbers that are written otherwise than in rows before."""
+
+
 class RowError(ValueError):
     """A row is invalid; the source adds the file and the line to the message."""
 
@@ -294,13 +298,13 @@ class FileSource(ABC):
     ) -> dict[str, Writing | None]:
         """Return how the numbers of columns are written, see :func:`writings_of`.
 
-        SourceError: otherwise than in rows before, so that they cannot be compared.
+        OtherWriting: not as in rows before, and on another scale.
         """
         known, learnt = self.options.written, {*self.options.features, *self.options.numbers}
         try:
             return writings_of(columns, self.options.missing, delimiter, typed, known, learnt)
         except ValueError as error:
-            raise self.error(str(error)) from None
+            raise OtherWriting(f"{self.path}: {error}") from None
 
     def set_written(self, written: Mapping[str, Writing]) -> None:
         """Note how numbers are written. SourceError: a column had another unit before."""

@@ -20,6 +20,7 @@ from evermix.io.sources.dialect import (
     find_writing,
     is_number,
     is_open,
+    plain,
 )
 from evermix.io.sources.values import is_mark, is_missing, read_cell
 
@@ -68,35 +69,30 @@ def writings_of(
     for name in before.keys() & sure.keys():
         if before[name].unsure and before[name].decimal != sure[name]:
             raise _other_scale(name, cells[name], before[name].decimal)
-    usual = "," if delimiter == ";" else "."
-    for name, one in found.items():
-        if (thousands := open_to[name]) is None:
+    usual, shown = "," if delimiter == ";" else ".", set(sure.values())
+    for name, thousands in open_to.items():
+        one, some, decimal = found[name], cells[name], None
+        if thousands is None:
             if one is not None and name in before and name not in sure:
                 found[name] = one._replace(decimal=before[name].decimal, unsure=before[name].unsure)
             continue
+        doubtful = name not in before or _is_doubtful(name, some, before, sure)
         if name in before:
-            decimal: str | None = before[name].decimal
-            _check_as_before(name, cells[name], before, sure)
-        else:
-            decimal = (
-                None if name in learnt or len(set(sure.values())) != 1 else [*sure.values()][0]
-            )
-            if (
-                decimal == thousands
-                and not thousands == usual == "."
-                and not _whole(cells[name], decimal)
-            ):
+            decimal = before[name].decimal
+        elif name not in learnt and len(shown) == 1:
+            (decimal,) = shown
+            if decimal == thousands and not (thousands == usual == "." or _whole(some, decimal)):
                 decimal = None
         one = _writing_of(there[name], *look, decimal)
         found[name] = one and one._replace(unsure=name not in before or before[name].unsure)
-        if one is not None and name not in before:
-            _warn_of_marks(name, cells[name], one.decimal, thousands, usual, set(sure.values()))
+        if one is not None and doubtful:
+            _warn_of_marks(name, some, one.decimal, thousands, usual, shown)
     return found
 
 
 def _whole(cells: Sequence[str], decimal: str) -> list[str]:
     """Return the numbers in which nothing separates thousands."""
-    return [cell.strip() for cell in cells if OTHER[decimal] not in cell]
+    return [c.strip() for c in cells if OTHER[decimal] not in c and is_number(plain(c, decimal))]
 
 
 def _warn_of_marks(
@@ -140,12 +136,13 @@ def _other_scale(name: str, cells: Sequence[str], decimal: str) -> ValueError:
     )
 
 
-def _check_as_before(
+def _is_doubtful(
     name: str, cells: Sequence[str], before: Mapping[str, Writing], sure: Mapping[str, str]
-) -> None:
-    """Raise ValueError if other columns show that a table is written otherwise than rows before.
+) -> bool:
+    """Whether new columns hint that a table is written otherwise than rows before.
 
     ``before`` says how columns were written there, and ``sure`` what stands before decimals here.
+    Raises ValueError if columns that were there show it.
     """
     decimal = before[name].decimal
     both = [other for other in before if other in sure]
@@ -157,6 +154,8 @@ def _check_as_before(
             f"{sure[changed[0]]!r} in column {changed[0]!r}: so {some!r:.60} in column {name!r} "
             f"can be read in two ways. {_WITHOUT}"
         )
+    as_before = any(sure[other] == before[other].decimal for other in both)
+    return not as_before and any(sure[new] != decimal for new in sure.keys() - before.keys())
 
 
 def _bare(values: Sequence[Any], writing: Writing | None) -> list[str]:
