@@ -43,10 +43,11 @@ class Imputation:
         Returns
         -------
         array (N, D), or a table of the same library
-            What was seen stays as it is, and columns keep their types: where all numbers
-            that are there are whole, holes get whole numbers, in columns of durations durations, and
-            among objects, such as the strings "$33.53" and "30 kg", plain numbers. A column of a type of strings (``str``)
-            that holds such numbers cannot take plain ones, and comes back as one of numbers.
+            What was seen stays as it is, and columns keep their types: where all numbers that are
+            there are whole, holes get whole numbers, in columns of durations durations, and among
+            objects, such as the strings "$33.53" and "30 kg", plain numbers. A column of a type of
+            strings (``str``) that holds such numbers cannot take plain ones, and comes back as one
+            of numbers.
         """
         check_is_fitted(self)
         fitted = self.learner_.shown.fitted
