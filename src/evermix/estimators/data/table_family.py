@@ -20,7 +20,7 @@ from evermix.estimators.data.tables import (
     without_marks,
 )
 from evermix.families import Bernoulli, Categorical, Mixed
-from evermix.families.amounts import knee_in_group, knee_of
+from evermix.families.amounts import ZEROS, knee_in_group, knee_of
 from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.families.dense import MAX_FULL_COVARIANCE
@@ -30,6 +30,8 @@ from evermix.io.sources.values import Columns
 
 FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
+LARGEST_COUNT = 100  # up to which counts are: guests, visits, children
+ONES = 0.2  # rows with 1 for each with 0, from which on whole numbers are counts
 NAMES, UNIQUE = 50, 0.9  # rows with words of which so many are different: their names
 CODES, FEWEST = 300, 3  # rows with words, and rows for each of these, below which they are codes
 MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
@@ -224,12 +226,24 @@ def _warn_of_many_words(columns: Mapping[str, Column]) -> None:
 
 
 def _is_few(values: Floats) -> bool:
-    """Whether numbers are few different ones, each of them often; whole ones may be more."""
+    """Whether numbers are few different ones, each of them often; whole ones and counts may be more.
+
+    Near zero counts lie on a few points, for each of which a Gaussian would open a cluster.
+    """
     known = values[~np.isnan(values)]
     if np.isinf(known).any():
         return False
-    most = FEW_WHOLE if np.all(known == np.rint(known)) else FEW
-    return len(np.unique(known)) <= min(most, len(known) // 10)
+    whole, different = bool(np.all(known == np.rint(known))), len(np.unique(known))
+    if whole and _are_counts(known):
+        return FEWEST * different <= len(known)
+    return different <= min(FEW_WHOLE if whole else FEW, len(known) // 10)
+
+
+def _are_counts(known: Floats) -> bool:
+    """Whether whole numbers are small counts: many are 0, and 1 is no rarity beside it."""
+    zeros, ones = np.count_nonzero(known == 0), np.count_nonzero(known == 1)
+    small = known.size > 0 and 0 <= known.min() and known.max() <= LARGEST_COUNT
+    return small and zeros > ZEROS * known.size and ones >= ONES * zeros
 
 
 def _share_seen(values: Floats) -> float:

@@ -1,0 +1,78 @@
+"""Columns of small counts with zeros, in tables: no cluster is cut at their values."""
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.estimators.data.table_family import automatic_table
+from evermix.families import Categorical
+from helpers.commands import evermix
+
+RATES = {"poisson": None, "overdispersed": 2.0}  # the shape of Gamma-distributed rates
+
+
+def table(n=600, shape=None, seed=0):
+    """Two groups, of few guests and of many, that lie far apart in x."""
+    rng = np.random.default_rng(seed)
+    many = rng.random(n) < 0.5
+    rates = np.where(many, 20.0, 0.6)
+    if shape:
+        rates = rates * rng.gamma(shape, 1 / shape, n)
+    return {"guests": rng.poisson(rates), "x": rng.normal(6.0 * many)}, many
+
+
+def parts(columns, size):
+    n = len(columns["x"])
+    return ({k: v[i : i + size] for k, v in columns.items()} for i in range(0, n, size))
+
+
+@pytest.mark.parametrize("shape", RATES.values(), ids=RATES)
+@pytest.mark.parametrize("size", [None, 100], ids=["fit", "stream"])
+def test_counts_with_zeros_are_not_cut(shape, size):
+    columns, many = table(shape=shape)
+    mix = em.Mixture(random_state=0)
+    if size is None:
+        mix.fit(columns)
+    else:
+        for part in parts(columns, size):
+            mix.partial_fit(part)
+    labels = mix.predict(columns)
+    assert mix.n_clusters_ == 2
+    assert np.mean(many == (labels == labels[many][0])) > 0.99
+
+
+def is_category(values):
+    family = automatic_table({"a": values, "word": ["u", "v"] * (len(values) // 2)})
+    return next(type(b.family) is Categorical for b in family.blocks if "a" in b.names)
+
+
+def test_which_numbers_are_counts():
+    rng = np.random.default_rng(0)
+    guests = table()[0]["guests"]
+    assert len(np.unique(guests)) > 20
+    assert is_category(guests)
+    assert is_category(np.where(rng.random(600) < 0.2, np.nan, guests))
+    others = {
+        "without zeros": guests + 1,
+        "fractions": guests + 0.5 * (guests == 3),
+        "negative": guests - 1,
+        "large": np.where(guests == guests.max(), 2000, guests),
+        "zeros alone": np.where(guests < 5, 0, guests),
+        "few zeros": np.arange(600) % 60,
+        "few rows": guests[:20] * np.arange(20),
+    }
+    assert [name for name, values in others.items() if is_category(values)] == []
+
+
+def test_later_rows_of_a_stream_may_hold_no_counts(tmp_path):
+    columns, _ = table()
+    mix = em.Mixture(random_state=0).partial_fit(columns)
+    mix.partial_fit({"guests": [-3, 2.5, 4000, None], "x": [0.0, 0.0, 6.0, 6.0]})
+    mix.save(tmp_path / "guests.evermix")
+    again = em.load(tmp_path / "guests.evermix")
+    assert {-3, 2.5, 4000} < set(again.levels_["guests"])
+    question = {"guests": [-7, 3.5, 50, None], "x": [0.0, 0.0, 6.0, 6.0]}
+    labels = again.predict(question)
+    assert labels[0] == labels[1] != labels[2] == labels[3]
+    np.testing.assert_array_equal(labels, mix.predict(question))
+    assert "guests" in evermix("info", tmp_path / "guests.evermix").stdout
