@@ -51,12 +51,12 @@ DATE = re.compile(
 def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     """Choose blocks for the columns of a table; None if it is an array of known numbers.
 
-    Words are categories, and so are a few different numbers: a Gaussian would open a cluster for
-    each. Amounts of very different sizes are normal on the log scale, other numbers on their own.
-    Up to 32 of both share a covariance if little is missing; where clusters are searched for, the
-    rows decide whether they do. Names and numbers of rows, dates and columns without any value are
-    ignored; of a stream, where these are not the ``whole`` table, empty ones only if it begins with
-    enough rows.
+    Words are categories, and so are a few different numbers, and small counts with zeros: a
+    Gaussian would open a cluster for each. Amounts of very different sizes are normal on the log
+    scale, other numbers on their own. Up to 32 of both share a covariance if little is missing;
+    where clusters are searched for, the rows decide whether they do. Names and numbers of rows,
+    dates and columns without any value are ignored; of a stream, where these are not the ``whole``
+    table, empty ones only if it begins with enough rows.
     """
     table = Table(X)
     columns = {name: _as_numbers(table.column(name)) for name in table.names}
@@ -226,9 +226,10 @@ def _warn_of_many_words(columns: Mapping[str, Column]) -> None:
 
 
 def _is_few(values: Floats) -> bool:
-    """Whether numbers are few different ones, each of them often; whole ones and counts may be more.
+    """Whether numbers are few different ones, each of them often; whole ones may be more.
 
-    Near zero counts lie on a few points, for each of which a Gaussian would open a cluster.
+    Counts may be more again: near zero they lie on a few points, for each of which a Gaussian would
+    open a cluster.
     """
     known = values[~np.isnan(values)]
     if np.isinf(known).any():
@@ -241,9 +242,9 @@ def _is_few(values: Floats) -> bool:
 
 def _are_counts(known: Floats) -> bool:
     """Whether whole numbers are small counts: many are 0, and 1 is no rarity beside it."""
-    zeros, ones = np.count_nonzero(known == 0), np.count_nonzero(known == 1)
-    small = known.size > 0 and 0 <= known.min() and known.max() <= LARGEST_COUNT
-    return small and zeros > ZEROS * known.size and ones >= ONES * zeros
+    zeros, ones = (int(np.count_nonzero(known == number)) for number in (0, 1))
+    small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT)))
+    return small and zeros > ZEROS * len(known) and ones >= ONES * zeros
 
 
 def _share_seen(values: Floats) -> float:
