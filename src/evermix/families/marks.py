@@ -50,7 +50,7 @@ class Mark(NamedTuple):
     range, range_elsewhere : (float, float) or None
         Of a factor: from a standard deviation below the typical value to one above it, on the scale
         of the family. It begins at zero where it would begin below a knee: between that and zero
-        there are hardly any amounts.
+        there are hardly any amounts. Not so if one of the typical values is negative.
     gain : float
         How far the column is set apart, for the order: of most families, nats for each row.
     """
@@ -228,7 +228,7 @@ def _amounts(family: LogNormal | LogGaussian, mean: Floats, ends: Floats) -> tup
     """Return typical values (2, D), and both ends of their ranges (2, 2, D), as rows have."""
     logs, places = family.on_log_scale, np.stack([mean, *ends])
     if family.has_knees:
-        places[1, logs & (mean >= 0) & (places[1] < BELOW)] = 0.0
+        places[1, logs & (mean >= 0).all(axis=0) & (places[1] < BELOW)] = 0.0
         places[logs & (np.abs(places) < NOTHING)] = 0.0
     amounts = np.stack([family.unscaled(each) for each in places])
     return amounts[0], amounts[1:]

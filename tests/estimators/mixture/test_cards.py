@@ -315,3 +315,11 @@ def test_a_cluster_of_one_row_has_its_values_and_none_where_it_has_none():
     assert found["weight"].parts()[1] == "900" and found["weight"].spread is None
     assert "to" not in found["paid"].parts()[1] and found["paid"].range is None
     assert found["paid"].here == pytest.approx(29.95, rel=0.1)
+
+
+def test_ranges_of_numbers_that_may_be_negative_do_not_begin_at_zero():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(-1.0, 3.0, 300), rng.normal(800.0, 100.0, 300)])[:, None]
+    mix = em.Mixture(em.LogNormal(knee=10.0)).fit(X)
+    trait = mix.card(int(np.bincount(mix.labels_[:300]).argmax())).traits[0]
+    assert trait.range == pytest.approx((-4.0, 2.0), abs=1.0)
