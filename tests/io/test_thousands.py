@@ -256,3 +256,12 @@ def test_files_without_a_mark_do_not_forget_it(tmp_path):
 def test_a_word_among_numbers_does_not_hide_that_they_are_open():
     with pytest.warns(UserWarning, match="801 and 1.063"):
         writings_of({"a": [*SMALL, "1.063", "n.v.t."]}, typed=False)
+
+
+def test_strings_after_numbers_of_python_stay_decimals():
+    sizes, prices = [i / 8 for i in range(60)], [i / 4 for i in range(60)]
+    mix = em.Mixture(random_state=0).fit({"size": sizes, "price": prices})
+    with pytest.warns(UserWarning, match=r"'size' .* for what stands before decimals"):
+        written = mix.predict_proba({"size": ["1.063", "5"], "price": ["0,57", "1,5"]})
+    plain = mix.predict_proba({"size": [1.063, 5.0], "price": [0.57, 1.5]})
+    assert written.tolist() == plain.tolist()
