@@ -51,7 +51,8 @@ def test_files_that_only_the_checkpoint_names_are_not_written(folder, command, o
     assert run(command, "points.npy", *FILES).exit_code == 0
     again = [command, "points.npy", "--checkpoint", "m.evermix", "--resume"]
     said = refused(*again)
-    assert f"add: --out {folder / 'out.jsonl'} --trace {folder / 'trace.jsonl'}" in said
+    assert f"wrote to {folder / 'out.jsonl'} (--out) and {folder / 'trace.jsonl'} (--trace)" in said
+    assert " --out out.jsonl --trace trace.jsonl --resume" in said
     victim = folder / "victim.txt"
     victim.write_text("precious")
     edit(lambda header: header["extra"][command]["settings"].update({option: str(victim)}))

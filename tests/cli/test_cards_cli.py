@@ -243,7 +243,7 @@ def test_edits_that_fail_change_nothing(folder):
     for arguments, complaint in [
         (["merge", 0], "two or more"),
         (["merge", 0, 99], "no cluster 99"),
-        (["split", "x"], "its id, a whole number, or its name"),
+        (["split", "x"], "no cluster has the name 'x'"),
         (["split", 0, 1], "one cluster"),
         (["rename", 0, "\n"], "name of a cluster"),
         (["rename", 0, ""], "must not be empty. `evermix edit t.evermix rename 0` takes it away"),

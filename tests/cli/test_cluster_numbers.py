@@ -41,7 +41,7 @@ def test_every_view_shows_the_same_clusters(folder, part):
         with_a_part().save("m.evermix")
     else:
         said = evermix("stream", "x.npy", "--checkpoint", "m.evermix", "--out", "o.jsonl").stderr
-        assert "; 4 clusters, 1 of them of one row (" in said
+        assert "; 4 clusters, 1 of them of one row" in said
     mix = em.load("m.evermix")
     n, hidden, beside = (3, 1, " and 1 of less than half a row") if part else (4, 0, "")
     single = "" if part else ", 1 of them of one row"

@@ -169,7 +169,7 @@ def test_what_is_spilled_is_found_all_the_same(points, tmp_path):
             assert em.load("spilled.evermix").engine.spill == str(tmp_path / "spilled")
             (tmp_path / "spilled").rmdir()  # nothing is left in it
             again = ["fit", "points.npy", "--resume", "--laps", 5, *files]
-            assert "add: --spill" in evermix(*again, status=1).stderr
+            assert " --spill spilled " in evermix(*again, status=1).stderr
             said = evermix(*again, *spill, status=1).stderr
             assert "--spill wants a folder, there is none at" in said
             spill = ["--spill", "held"]

@@ -42,8 +42,9 @@ def test_a_mixture_answers_as_the_command_line_does(folder, command):
         assert mix.predict(texts).tolist() == [line["cluster"] for line in lines]
     best = mix.predict_proba(NEW).max(axis=1)
     assert best == pytest.approx([line["probability"] for line in lines], rel=1e-5)
-    density = [line["log_density"] for line in lines]
-    assert mix.score_samples(NEW) == pytest.approx(density, rel=1e-5)
+    density = [line["log_density"] for line in lines if line["log_density"] is not None]
+    assert mix.score_samples(NEW[: len(density)]) == pytest.approx(density, rel=1e-5)
+    assert len(density) == (3 if "--hash" in command else 2)  # no word of the third is known
     novelty = [line["novelty"] for line in lines]
     assert mix.novelty(NEW) == pytest.approx(novelty, rel=1e-4)
     assert mix.predict_proba(NEW, new_cluster=True)[:, -1] == pytest.approx(novelty, rel=1e-4)
