@@ -72,8 +72,8 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     used = {n: one for n, one in columns.items() if n not in (*dates, *words, *numbers, *empty)}
     if len(empty) == len(columns):
         raise ValueError(
-            f"no row has a value in a column of the table: {quoted(empty)} are empty. Give rows "
-            "with values."
+            f"no row has a value in any column of the table ({quoted(empty)}). Give rows with "
+            "values."
         )
     if words and not used:
         raise ValueError(_nothing_left(columns, words))

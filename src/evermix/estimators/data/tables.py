@@ -152,7 +152,11 @@ def check_seen(X: Floats, names: Sequence[Any], whole: bool) -> None:
     gone = np.isnan(X)
     empty = [repr(names[j]) for j in np.flatnonzero(np.all(gone, axis=0)).tolist()]
     if empty and whole:
-        raise ValueError(f"no row has a value in column {', '.join(empty)}. Leave it out.")
+        one = len(empty) == 1
+        raise ValueError(
+            f"no row has a value in column{'s' * (not one)} {', '.join(empty)}. Leave "
+            f"{'it' if one else 'them'} out."
+        )
     rows = int(np.count_nonzero(gone.all(axis=1)))
     if rows:
         warn(
