@@ -9,7 +9,9 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
+from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +31,23 @@ _context.set_forkserver_preload(
         "evermix.cli.commands.topics",
         "evermix.cli.commands.serve",
         "evermix.service.server",  # where it is installed
+        "helpers.preloaded",
     ]
 )
+
+
+@cache
+def _run_server() -> None:
+    """Start the server where it finds all modules to import."""
+    with chdir(Path(__file__).parents[1]):
+        forkserver.ensure_running()
+
+
+def _begin(target, *arguments):
+    _run_server()
+    process = _context.Process(target=target, args=arguments)
+    process.start()
+    return process
 
 
 class Kill(NamedTuple):
@@ -57,9 +74,7 @@ def start(
     operations on files (see ``file_operations``). ``user`` is who it becomes.
     """
     settings = stdin, file_limit, kill, unlearnt, die_at, user
-    process = _context.Process(target=_main, args=(folder, arguments, *settings))
-    process.start()
-    return process
+    return _begin(_main, folder, arguments, *settings)
 
 
 def finish(process) -> int:
@@ -77,8 +92,7 @@ def run(folder: Path, *arguments: str, **settings) -> int:
 def writer(path: Path):
     """A process that writes checkpoints until it is killed, and a pipe that tells of each."""
     reports, end = _context.Pipe(duplex=False)
-    process = _context.Process(target=_write_forever, args=(path, end))
-    process.start()
+    process = _begin(_write_forever, path, end)
     end.close()
     try:
         yield process, reports
