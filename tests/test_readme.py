@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.commands import evermix, write_tickets
+
 README = Path(__file__).parents[1] / "README.md"
 COMMANDS = README.parent / "docs" / "guides" / "command_line.md"
 
@@ -40,13 +42,14 @@ def test_the_printed_labels_are_right(examples):
     np.testing.assert_array_equal(labels, np.array(eval(printed)))
 
 
-def test_the_command_lines_run_one_after_another(children, tmp_path):
+def test_the_command_lines_run_one_after_another(tmp_path, monkeypatch):
     """And those that write nothing to a file, twice; but with few sweeps, and without a cluster."""
+    monkeypatch.chdir(tmp_path)
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     (block,) = re.findall(r"```\n(evermix stream tickets.*?)```", COMMANDS.read_text(), flags=re.S)
     commands = [line.partition("#")[0].strip() for line in block.splitlines()]
     assert len(commands) == 12
-    children.write_texts(tmp_path / "tickets.jsonl", 150, topics=2)
+    write_tickets("tickets.jsonl", 150)
     with (tmp_path / "tickets.jsonl").open() as file:
         records = [json.loads(line) for line in file]
     for name, more in (("tickets", "created"), ("abstracts", "year"), ("new", "x")):
@@ -64,5 +67,4 @@ def test_the_command_lines_run_one_after_another(children, tmp_path):
         command = command.replace("--prior hmngg", "--prior hmngg --burn-in 5 --draws 5")
         _, *words = shlex.split(command.partition("|")[0])
         found = [sorted(glob.glob(word, root_dir=tmp_path)) or [word] for word in words]
-        status = children.run(tmp_path, *(word for some in found for word in some))
-        assert status == 0, (command, (tmp_path / "stderr").read_text())
+        evermix(*(word for some in found for word in some))

@@ -151,7 +151,8 @@ def killing(client, steps):
     return watch
 
 
-@pytest.mark.parametrize("name", slow_but(["memoized"], ["memoized", "full", "ep"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["memoized", "full", "ep"])
 def test_a_worker_killed_in_the_middle_of_a_lap_changes_nothing(mortals, name):
     theirs, steps = fitted_here(name), (2,) if name == "full" else (9,)
     ours = mixture(ENGINES[name], prior=prior_for(name))

@@ -37,22 +37,39 @@ def expected_failures(mix):
     }
 
 
-@parametrize_with_checks(
-    [
-        em.Mixture(),
-        em.Mixture(family=em.Multinomial()),
-        em.Mixture(engine=em.EP(laps=4)),
-        em.Mixture(engine=em.RCRP()),
-        em.Mixture(engine=em.Gibbs(sweeps=6), random_state=0),
-        em.Mixture(engine=em.FullVB(laps=4, truncation=5), random_state=0),
-        em.Mixture(engine=em.StochasticVB(laps=4, truncation=5, batch_size=20), random_state=0),
-        em.Mixture(engine=em.MemoizedVB(laps=4, batch_size=20), random_state=0),
-        em.Mixture(em.Multinomial(), engine=em.MemoizedVB(laps=4, batch_size=20), random_state=0),
-    ],
-    expected_failed_checks=expected_failures,
-)
+FAST = [
+    em.Mixture(),
+    em.Mixture(family=em.Multinomial()),
+    em.Mixture(engine=em.Gibbs(sweeps=6), random_state=0),
+    em.Mixture(engine=em.MemoizedVB(laps=4, batch_size=20), random_state=0),
+]
+OTHERS = [
+    em.Mixture(engine=em.EP(laps=4)),
+    em.Mixture(engine=em.RCRP()),
+    em.Mixture(engine=em.FullVB(laps=4, truncation=5), random_state=0),
+    em.Mixture(engine=em.StochasticVB(laps=4, truncation=5, batch_size=20), random_state=0),
+    em.Mixture(em.Multinomial(), engine=em.MemoizedVB(laps=4, batch_size=20), random_state=0),
+]
+
+
+def passes_or_fails_as_expected(estimator, check):
+    """Expected failures are caught here: pytest would take a second to write each of them down."""
+    if check.func.__name__ not in expected_failures(estimator):
+        check(estimator)
+        return
+    with pytest.raises((AssertionError, AttributeError, ValueError)):
+        check(estimator)
+
+
+@parametrize_with_checks(FAST)
 def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+    passes_or_fails_as_expected(estimator, check)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(OTHERS)
+def test_scikit_learn_checks_of_other_engines(estimator, check):
+    passes_or_fails_as_expected(estimator, check)
 
 
 @parametrize_with_checks([em.TopicModel(em.HDP(), burn_in=2, draws=2, random_state=0)])

@@ -53,12 +53,14 @@ def log_document(a, sigma, sizes):
 
 
 def log_words(words, dish, beta):
-    """Log probability of the words, given the dish of each."""
+    """Log probability of the words, given the dish of each; for each beta."""
     counts = np.zeros((max(dish) + 1, words.size))
     np.add.at(counts, (np.asarray(dish), words.word), 1)
+    beta = np.asarray(beta)[..., None, None]
     each = gammaln(beta + counts) - gammaln(beta)
-    total = gammaln(words.size * beta) - gammaln(words.size * beta + counts.sum(axis=1))
-    return float(each.sum() + total.sum())
+    beta = words.size * beta[..., 0]
+    total = gammaln(beta) - gammaln(beta + counts.sum(axis=1))
+    return each.sum(axis=(-2, -1)) + total.sum(axis=-1)
 
 
 def canonical(dish):

@@ -17,7 +17,7 @@ from helpers.franchise_oracles import corpus, one_measure, seating, walk_chain
 LAW = Gamma(1.5, 1.0)
 WORDS = corpus(np.array([[2, 1], [1, 2]]), (0, 0))
 EDGES = np.array([0.3, 0.8, 1.5, 3.0])  # of classes of alpha
-SWEEPS = 4000
+QUICK, LONG = 1000, 4000
 
 
 @cache
@@ -27,28 +27,39 @@ def exact():
     y = np.arange(-12.0, 5.0, 0.02)
     beta, found = np.exp(y), Counter()
     log_prior = np.array([LAW.log_density(b) + math.log(b) for b in beta])
+    classes = np.digitize(beta, EDGES)
+
+    @cache
+    def of_words(dish):
+        """Probability of the words in each class, over that with a fixed alpha."""
+        rest = log_prior - oracle.log_words(WORDS, dish, oracle.BETA)
+        return np.bincount(classes, np.exp(oracle.log_words(WORDS, dish, beta) + rest))
+
     for key, value in log_p.items():
-        rest = value - oracle.log_words(WORDS, key[0], oracle.BETA)
-        words = np.array([oracle.log_words(WORDS, key[0], b) for b in beta])
-        for j, p in zip(np.digitize(beta, EDGES), np.exp(rest + words + log_prior), strict=True):
-            found[key, int(j)] += p
+        for j, p in enumerate(np.exp(value) * of_words(key[0])):
+            found[key, j] += p
     total = sum(found.values())
     return {key: p / total for key, p in found.items()}
 
 
-def misfit(sampler):
+def misfit(sampler, sweeps=QUICK):
     """Total variation from the exact law, over its mean for independent draws: three views."""
     seen = Counter()
-    for chain in walk_chain(sampler, one_measure(), seating(WORDS), WORDS, SWEEPS, beta=LAW):
+    for chain in walk_chain(sampler, one_measure(), seating(WORDS), WORDS, sweeps, beta=LAW):
         seen[oracle.key_of(chain, WORDS), int(np.digitize(chain.beta, EDGES))] += 1
     assert set(seen) <= set(exact())
     views = (lambda key: key[0][0], lambda key: key[1], lambda key: (max(key[0][0]), key[1]))
-    return max(oracle._distance(exact(), seen, SWEEPS, view) for view in views)
+    return max(oracle._distance(exact(), seen, sweeps, view) for view in views)
 
 
-@pytest.mark.parametrize("sampler", [pytest.param(H1(), marks=pytest.mark.slow), H2()], ids=repr)
-def test_topics_and_alpha_have_the_posterior_of_the_enumeration(sampler):
-    assert misfit(sampler) < 3
+def test_topics_and_alpha_have_the_posterior_of_the_enumeration():
+    assert misfit(H2()) < 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", [H1(), H2()], ids=repr)
+def test_for_long_topics_and_alpha_have_the_posterior_of_the_enumeration(sampler):
+    assert misfit(sampler, LONG) < 3
 
 
 def test_without_the_factor_of_the_vocabulary_the_law_is_another(monkeypatch):
@@ -58,7 +69,7 @@ def test_without_the_factor_of_the_vocabulary_the_law_is_another(monkeypatch):
         return float(self.often @ (dirichlet.gammaln(beta + self.size) - math.lgamma(beta)))
 
     monkeypatch.setattr(dirichlet.TopicSizes, "log_probability", wrong)
-    assert misfit(H2()) > 3
+    assert misfit(H2()) > 10
 
 
 def test_the_probability_of_words_is_that_of_the_oracle():
