@@ -5,8 +5,18 @@ import signal
 
 import pytest
 
+collect_ignore = ["helpers/preloaded.py"]  # what begins to work as soon as it is imported
+
 # Files that take long: they begin first, so that parallel workers end together.
-LONG = ("distributed", "topics", "test_readme", "test_quality_battery", "test_skeletons")
+LONG = (
+    "distributed",
+    "topics",
+    "test_readme",
+    "test_docs",
+    "test_quality_battery",
+    "test_skeletons",
+    "estimators/test_sklearn",
+)
 
 
 def pytest_collection_modifyitems(items):

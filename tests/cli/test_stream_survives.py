@@ -9,7 +9,7 @@ import pytest
 
 from helpers.variants import slow_but
 
-ROWS = 2000
+ROWS = 1000
 RUNS = {
     "texts": ["texts.jsonl", "--warmup", "300"],
     "vectors": ["vectors.npy"],
@@ -111,11 +111,11 @@ def test_standard_input_resumes_after_the_lines_already_counted(children, tmp_pa
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(children, tmp_path):
     """A file may not grow beyond what a later checkpoint needs: it fails, the earlier one stays."""
-    children.write_texts(tmp_path / "texts.jsonl", 1200)
-    arguments = ["stream", str(tmp_path / "texts.jsonl"), "--batch", "100", "--every", "100"]
-    arguments += ["--hash", "16384"]
+    children.write_texts(tmp_path / "texts.jsonl", 600)
+    arguments = ["stream", str(tmp_path / "texts.jsonl"), "--batch", "50", "--every", "50"]
+    arguments += ["--hash", "2048", "--warmup", "50"]
     whole, broken = _folder(tmp_path / "whole"), _folder(tmp_path / "broken")
-    assert children.run(whole, *arguments, *FILES, "--limit", "100") == 0
+    assert children.run(whole, *arguments, *FILES, "--limit", "50") == 0
     small = (whole / "model.evermix").stat().st_size
     assert children.run(whole, *arguments, *FILES, "--resume") == 0
     limit = (small + (whole / "model.evermix").stat().st_size) // 2
