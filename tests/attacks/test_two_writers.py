@@ -1,6 +1,7 @@
 """Two processes that would write the same files: the second is refused, and touches nothing."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -115,16 +116,18 @@ def test_an_output_that_was_only_locked_goes_again(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["written"]
 
 
-def test_a_stream_to_standard_output_leaves_nothing_and_can_be_repeated(folder):
+def test_a_stream_to_standard_output_leaves_nothing_and_can_be_repeated(folder, children):
     """Also if its reader goes away."""
-    command = f"{sys.executable} -m evermix stream texts.jsonl --batch 20 --warmup 40"
+    options = ["--batch", "20", "--warmup", "40"]
+    command = shlex.join([sys.executable, "-m", "evermix", "stream", "texts.jsonl", *options])
     before = contents(folder)
-    said = [
-        subprocess.run(f"{command} | head -n 3", cwd=folder, shell=True, capture_output=True)
-        for _ in range(2)
-    ]
-    assert said[0].stdout == said[1].stdout and len(said[0].stdout.splitlines()) == 3
-    assert contents(folder) == before and b"Traceback" not in said[0].stderr
+    done = subprocess.run(f"{command} | head -n 3", cwd=folder, shell=True, capture_output=True)
+    assert contents(folder) == before and b"Traceback" not in done.stderr
+    assert children.run(folder / "second", "stream", "../texts.jsonl", *options) == 0
+    assert {path.name for path in (folder / "second").iterdir()} == {"stdout", "stderr"}
+    assert contents(folder) == before
+    whole = (folder / "second" / "stdout").read_bytes().splitlines()
+    assert len(whole) == 300 and done.stdout.splitlines() == whole[:3]
 
 
 def test_default_checkpoints_belong_to_the_output(folder, children):

@@ -24,13 +24,13 @@ def _word(subject, j):
     return "bdfgkl"[subject] + "".join("aeiou"[j // 5**p % 5] + "lmnrst"[p] for p in range(3))
 
 
-def write_subjects(path, seed):
-    """From row OLD on every second text is about a subject of its own words."""
+def write_subjects(path, seed, old=OLD, rows=ROWS):
+    """From row ``old`` on every second text is about a subject of its own words."""
     rng = np.random.default_rng(seed)
     p = 1 / np.arange(1, 81)
     with path.open("w") as file:
-        for i in range(ROWS):
-            new = i >= OLD and i % 2 == 0
+        for i in range(rows):
+            new = i >= old and i % 2 == 0
             subject = SUBJECTS if new else rng.integers(SUBJECTS)
             chosen = rng.choice(80, size=12, p=p / p.sum())
             text = " ".join(_word(subject, j) for j in chosen)
@@ -100,9 +100,9 @@ def test_kills_change_nothing_of_what_new_words_bring(children, tmp_path, name):
 def test_other_batches_give_the_same_model(tmp_path, monkeypatch):
     """Where a stream is cut changes neither the columns nor the clusters."""
     monkeypatch.chdir(tmp_path)
-    write_subjects(tmp_path / "texts.jsonl", 1)
+    write_subjects(tmp_path / "texts.jsonl", 1, old=1000, rows=1400)
     found = []
-    for batch in (33, 1000):
+    for batch in (33, 700):
         options = ["--batch", batch, "--vocabulary", 400, "--overwrite", "--quiet"]
         evermix(
             "stream", "texts.jsonl", "--out", "out.jsonl", "--checkpoint", "texts.evermix", *options
@@ -115,12 +115,10 @@ def test_other_batches_give_the_same_model(tmp_path, monkeypatch):
 
 def test_predictions_say_how_many_words_are_unknown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_subjects(tmp_path / "texts.jsonl", 2)
+    write_subjects(tmp_path / "texts.jsonl", 2, rows=400)
     evermix(
         "stream",
         "texts.jsonl",
-        "--limit",
-        2000,
         "--out",
         "out.jsonl",
         "--checkpoint",
