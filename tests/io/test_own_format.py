@@ -14,7 +14,7 @@ import pytest
 
 from evermix.io.chunks import Chunks
 from evermix.io.sources import BlockSource, SourceError, open_source
-from evermix.io.sources.formats import Block
+from evermix.io.sources.blocks import Block
 
 CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 

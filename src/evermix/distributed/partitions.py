@@ -15,8 +15,8 @@ from evermix.distributed.client import current_client, result_of, workers_of
 from evermix.distributed.collections import Partition, joined
 from evermix.engines.shards import blocks
 from evermix.io.sources.base import FileSource, SourceError
+from evermix.io.sources.blocks import BlockSource
 from evermix.io.sources.chunk import Chunk
-from evermix.io.sources.formats import BlockSource
 from evermix.io.sources.several import Several, Source
 
 ROWS = 4096  # rows that a worker reads at a time

@@ -24,11 +24,12 @@ from evermix.io.sources.base import (
     SourceError,
     find_format,
 )
+from evermix.io.sources.blocks import Block, BlockSource
 from evermix.io.sources.chunk import Chunk, Mark
 from evermix.io.sources.follow import SUFFIXES
-from evermix.io.sources.formats import Block, BlockSource, Record, RecordSource, Row
 from evermix.io.sources.jsonl import JsonLines
 from evermix.io.sources.options import Kind, Options
+from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.several import AS_TABLES, Several, Source, files_named, names_several
 
 __all__ = [

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from evermix.families.choosing import are_counts, is_binary
 from evermix.io.similar_names import did_you_mean
+from evermix.io.sources.blocks import Block, BlockSource
 from evermix.io.sources.chunk import Mark
-from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.lines import changed
 from evermix.io.sources.options import Kind
 

@@ -4,8 +4,8 @@ Rows are counted from 0 in the order of the file, blank and bad ones included, s
 the same place whatever was skipped. Sources keep no file open and can be pickled: wherever one is
 unpickled, it reads the file at the same path.
 
-A file format is a subclass of :class:`FileSource` that names its suffixes; ``formats.py`` has the
-two bases for it.
+A file format is a subclass of :class:`FileSource` that names its suffixes; ``records.py`` and
+``blocks.py`` have the two bases for it.
 """
 
 import shlex

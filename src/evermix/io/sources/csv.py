@@ -23,9 +23,9 @@ from evermix.io.sources.dialect import (
     to_number,
 )
 from evermix.io.sources.encodings import NOT_UTF8
-from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.layout import check_widths, find_layout, looks_like_row
 from evermix.io.sources.options import Kind
+from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.strings import PLAIN
 from evermix.io.sources.values import (
     Numbers,

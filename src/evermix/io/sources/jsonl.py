@@ -14,10 +14,10 @@ from evermix.io.similar_names import no_such, one_of
 from evermix.io.sources.base import IN_ONE_LINE, ONE_PER_LINE, RowError, WrongKind
 from evermix.io.sources.dialect import LOOK as FIRST
 from evermix.io.sources.encodings import NOT_UTF8
-from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.json_table import JsonTable, flat, reached
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.options import Kind
+from evermix.io.sources.records import Record, RecordSource, Row, numbered
 from evermix.io.sources.values import Numbers
 
 LOG = logging.getLogger("evermix")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from evermix.io.sources.base import RowError, SourceError, too_many
-from evermix.io.sources.formats import Record, RecordSource, Row
+from evermix.io.sources.records import Record, RecordSource, Row
 
 
 class SvmLight(RecordSource):
