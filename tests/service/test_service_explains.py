@@ -9,6 +9,7 @@ import pytest
 from evermix.service.adopting import read
 from evermix.service.bodies import BodyError, observations
 from evermix.service.core import Core
+from evermix.service.explaining import explained
 from evermix.service.openapi import description
 from evermix.service.plans import Plan
 from helpers.commands import evermix, write_tickets
@@ -47,7 +48,7 @@ def test_the_service_explains_rows_as_the_command_line_does(tmp_path, monkeypatc
     said = evermix("explain", "m.evermix", "asked.jsonl", "--json").stdout.splitlines()
     sent = [{"record": row} for row in ROWS[kind]] if kind == "records" else ROWS[kind]
     given = observations(json.dumps(sent).encode(), "json", 10)
-    answers = read(Path("m.evermix")).explained(given, None)
+    answers = explained(read(Path("m.evermix")), given, None)
     for line, answer in zip(map(json.loads, said), answers, strict=True):
         expected = {name: line.pop(name) for name in ("novelty", "id")}
         assert answer.pop("novelty") == pytest.approx(expected["novelty"])
@@ -59,7 +60,7 @@ def test_explanations_are_as_the_description_says():
     """The entries of each; "id" is there where the row has one."""
     core = Core.new(Plan("vectors"))
     core.mix.partial_fit(np.random.default_rng(0).normal(size=(100, 2)))
-    (answer,) = core.explained(observations(b'{"vector": [1, 2], "id": 7}', "json", 1), None)
+    (answer,) = explained(core, observations(b'{"vector": [1, 2], "id": 7}', "json", 1), None)
     schema = description(10)["components"]["schemas"]["Explanation"]
     assert schema["properties"].keys() == answer.keys() == {"id", *schema["required"]}
     each = schema["properties"]["contributions"]["items"]
@@ -69,4 +70,4 @@ def test_explanations_are_as_the_description_says():
 def test_nothing_is_explained_before_anything_is_learnt():
     given = observations(b'{"vector": [1, 2]}', "json", 1)
     with pytest.raises(BodyError, match="has learnt nothing yet"):
-        Core.new(Plan("vectors")).explained(given, None)
+        explained(Core.new(Plan("vectors")), given, None)

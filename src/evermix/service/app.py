@@ -20,6 +20,7 @@ from evermix.service.bodies import Observations, parsed_object
 from evermix.service.core import LEARN, Core
 from evermix.service.edits import EDITS
 from evermix.service.event_stream import event_stream, last_number
+from evermix.service.explaining import explained
 from evermix.service.forms import ARRAY, FORMS, taken
 from evermix.service.guard import Guard, Rates
 from evermix.service.metrics import FORM, metrics
@@ -184,7 +185,7 @@ class Service:
         form, body = await self._rows(request)
         given = await self._observations(form, body)
         answers = await run_in_threadpool(
-            _asked, worker, lambda core: core.explained(given, against)
+            _asked, worker, lambda core: explained(core, given, against)
         )
         return await self._answered(worker, answers, given.single, cards=False)
 

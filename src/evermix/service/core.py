@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,21 +18,16 @@ from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
 from evermix.estimators.data.tables import check_first_names
 from evermix.estimators.mixture.card import Card
-from evermix.estimators.mixture.explanation import NEW
-from evermix.estimators.mixture.held import absent, n_held
+from evermix.estimators.mixture.held import n_held
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.estimators.mixture.validation import rows_to_score
 from evermix.hand import UNDO
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.text import from_spec
 from evermix.io.text_counter import CountedTexts, TextCounter
-from evermix.service.bodies import (
-    BodyError,
-    Observations,
-    columns,
-)
+from evermix.service.bodies import BodyError, Observations, columns
 from evermix.service.confirming import Confirming, Questions
-from evermix.service.edits import edited, parsed_edit
+from evermix.service.edits import check_edit, edited, parsed_edit
 from evermix.service.events import Events, at_row, lives
 from evermix.service.forms import taken
 from evermix.service.log import Record, Safe
@@ -43,9 +38,7 @@ from evermix.service.timeline import Timeline
 from evermix.service.times import check_times, in_seconds, kind_of_times, times_of
 
 LEARN = "learn"
-LISTED = "GET clusters lists those that there are"
 FATAL = MemoryError, OSError  # errors that need not come again when a request is done again
-MOST_EXPLAINED = 20  # observations in a request
 UNBOUNDED = 2**62  # observations in a body that was taken before
 
 
@@ -219,7 +212,7 @@ class Core:
 
     def predicted(self, given: Observations) -> list[dict[str, Any]]:
         """Return an answer for every row, which is not learnt."""
-        proba = self._proba(given)
+        proba = self.proba(given)
         best = proba[:, :-1].argmax(axis=1)
         labels = self.mix.cluster_ids_[best].tolist()
         highest = proba[np.arange(len(best)), best].tolist()
@@ -233,25 +226,7 @@ class Core:
             answers.append(answer)
         return answers
 
-    def explained(self, given: Observations, against: int | None) -> list[dict[str, Any]]:
-        """Return for every row why it is in its cluster, as ``evermix explain --json`` does."""
-        if len(given.ids) > MOST_EXPLAINED:
-            raise BodyError(
-                f"explain takes {MOST_EXPLAINED} observations at most, got {len(given.ids):,}. "
-                "Send several requests."
-            )
-        novelty = self._proba(given)[:, -1].tolist()
-        if against is not None and against not in (NEW, *self.ids):
-            raise BodyError(absent(self.mix.lineage_, against, LISTED))
-        answers = list[dict[str, Any]]()
-        for i, id in enumerate(given.ids):
-            one = given.part([i])
-            X = self.features(one) if self.text is None else self.text.counts(one.rows)
-            why = replace(self.mix.explain(X, against, self.names), novelty=novelty[i])
-            answers.append(({} if id is None else {"id": id}) | why.to_dict())
-        return answers
-
-    def _proba(self, given: Observations) -> Any:
+    def proba(self, given: Observations) -> Any:
         """Return the probability of each cluster and of a new one, (N, K + 1)."""
         if not self.begun:
             raise BodyError("the model has learnt nothing yet. Send observations to learn first.")
@@ -394,17 +369,8 @@ class Core:
     def checked_edit(self, action: str, body: bytes) -> dict[str, Any]:
         """Return the entries of the body of an edit, or raise BodyError."""
         given = parsed_edit(action, body)
-        if given["id"] in self.remembered:
-            return given
-        if action == UNDO and not (self.begun and self.mix.learner_.before):
-            raise BodyError(
-                "there is nothing to undo: only the last change by hand can be undone, and only "
-                "until rows are learnt."
-            )
-        known = set(self.ids)
-        for cluster in given["clusters"]:
-            if cluster not in known:
-                raise BodyError(absent(self.mix.lineage_, cluster, LISTED))
+        if given["id"] not in self.remembered:
+            check_edit(self.mix, action, given, self.begun)
         return given
 
     def lives(self) -> Before:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from evermix.estimators import Mixture
+from evermix.estimators.mixture.held import absent
 from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNDO, UNPIN
 from evermix.service.bodies import BodyError, checked_id, parsed_object, shown, whole
 
@@ -15,6 +16,7 @@ EDITS = {  # by action: the entries of its body
     UNDO: ("id",),
 }
 MOST_MERGED = 1000
+LISTED = "GET clusters lists those that there are"
 
 
 def parsed_edit(action: str, body: bytes) -> dict[str, Any]:
@@ -40,6 +42,19 @@ def parsed_edit(action: str, body: bytes) -> dict[str, Any]:
     if not isinstance(given.get("name"), str | None):
         raise BodyError(f"name must be a string or null, got {shown(given['name'])}.")
     return given
+
+
+def check_edit(mix: Mixture, action: str, given: dict[str, Any], begun: bool) -> None:
+    """Raise BodyError if a model, which has ``begun`` to learn or not, cannot be changed so."""
+    if action == UNDO and not (begun and mix.learner_.before):
+        raise BodyError(
+            "there is nothing to undo: only the last change by hand can be undone, and only "
+            "until rows are learnt."
+        )
+    known = set(mix.cluster_ids_.tolist() if begun else [])
+    for cluster in given["clusters"]:
+        if cluster not in known:
+            raise BodyError(absent(mix.lineage_, cluster, LISTED))
 
 
 def edited(mix: Mixture, action: str, given: dict[str, Any]) -> dict[str, Any]:

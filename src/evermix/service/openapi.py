@@ -15,8 +15,8 @@ from evermix.service.answers_schema import (
     reference,
 )
 from evermix.service.bodies import FIELDS, KINDS, LONGEST_ID, MOST_COLUMNS, TIMES
-from evermix.service.core import MOST_EXPLAINED
 from evermix.service.edits import MOST_MERGED
+from evermix.service.explaining import MOST_EXPLAINED
 from evermix.service.plans import LEAST_HALF_LIFE, MOST_CLUSTERS, MOST_WORDS
 
 JSON = "application/json"

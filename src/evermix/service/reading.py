@@ -8,7 +8,8 @@ import numpy as np
 
 from evermix.estimators.mixture.held import absent, held
 from evermix.estimators.mixture.report import naming
-from evermix.service.core import LISTED, Core
+from evermix.service.core import Core
+from evermix.service.edits import LISTED
 from evermix.service.models import AbsentError
 from evermix.service.served import Served
 
