@@ -13,7 +13,7 @@ from rich.table import Table
 from evermix.cli.console import output_console
 from evermix.cli.input.model_rows import saved_words, text_of, texts_wait
 from evermix.cli.options.settings import Settings
-from evermix.cli.options.table import SHARE
+from evermix.cli.options.topics_table import SHARE
 from evermix.cli.output.cards import cards_table, describe_clusters, fading, growing, shown_value
 from evermix.cli.output.coarse import coarse_table, describe_coarse, proposed
 from evermix.cli.output.plain_facts import BETTER, plain_facts

@@ -23,8 +23,8 @@ from evermix.cli.options.table import (
     PAGE,
     PREDICT,
     STREAM,
-    TOPICS,
 )
+from evermix.cli.options.topics_table import TOPICS
 
 DERIVED = Path(__file__).with_name("derived.json")
 _PLAIN = {

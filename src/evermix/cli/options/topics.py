@@ -4,7 +4,8 @@ from functools import cache
 
 from evermix.cli.options.components import Component
 from evermix.cli.options.option import Option
-from evermix.cli.options.table import MODEL, SAMPLING, TOPICS
+from evermix.cli.options.table import MODEL
+from evermix.cli.options.topics_table import SAMPLING, TOPICS
 from evermix.topics.hierarchies import TOPIC_PRIORS
 from evermix.topics.words.samplers import WORD_SAMPLERS
 
