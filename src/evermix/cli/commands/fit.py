@@ -40,13 +40,13 @@ from evermix.cli.output.lines import check_answers, naming, open_answers, rounde
 from evermix.cli.output.plain_facts import at_limit, warned_of_few
 from evermix.cli.runs.going_on import command_to_go_on
 from evermix.cli.runs.interrupts import Interrupts
-from evermix.cli.runs.run import (
-    Run,
+from evermix.cli.runs.resuming import (
     check_resumed,
     open_again,
     read_checkpoint,
     resumed_settings,
 )
+from evermix.cli.runs.run import Run
 from evermix.cli.runs.stream_notes import check_units
 from evermix.cli.runs.taken_names import names_output
 from evermix.distributed.collections import is_collection, one_by_one

@@ -1,6 +1,5 @@
 """``evermix stream``: one pass over a source, with a JSON line for every row."""
 
-import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
@@ -28,7 +27,6 @@ from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
 from evermix.cli.output.plain_facts import warned_of_few
 from evermix.cli.runs.beginning import begun, reading, source_of
-from evermix.cli.runs.going_on import shown_source
 from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.live import Live
 from evermix.cli.runs.next_files import (
@@ -39,8 +37,9 @@ from evermix.cli.runs.next_files import (
     place_after,
     settings_after,
 )
-from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
-from evermix.cli.runs.stream_notes import Totals, check_notes, lives, relabelled
+from evermix.cli.runs.resuming import check_resumed, read_checkpoint
+from evermix.cli.runs.run import Run
+from evermix.cli.runs.stream_notes import Totals, check_notes, lives, outdated
 from evermix.cli.runs.taken_names import names_output
 from evermix.cli.runs.warm_up import WarmUp, check_waiting, first_counter, with_warm_up
 from evermix.engines.batch import Info
@@ -49,14 +48,10 @@ from evermix.estimators.answers import COLUMNS
 from evermix.estimators.files import load_with_extra, save
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.held import clusters_in_words, n_held
-from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.encodings import NOT_UTF8
-from evermix.io.sources.several import Several
 from evermix.io.text_counter import TextCounter
 from evermix.state import FADED
-
-RELABELLED = 0.1  # share of rows in other clusters than their lines say, from which on it is said
 
 
 def run(settings: Settings) -> None:
@@ -136,17 +131,8 @@ class Stream(Run):
         if settings.model is not None:
             note(f"the stream of {settings.checkpoint} goes on; {settings.model} was not read.")
         note_awaited(settings)
-        marks = place.files
-        read = reading(settings) | {"continues": settings.stdin == "continues"}
-        if settings.follow or read["continues"] or is_address(settings.source):
-            # These need not be looked at to know what they hold.
-            read |= {"kind": saved.notes["kind"], "marks": marks}
-        source = place.entered(open_again(settings, saved, **read))
+        source = place.opened(settings, saved, **reading(settings))
         check_times(source, saved.model.forgetting)
-        if isinstance(source, Several):
-            source.recall(marks)
-        elif marks and "marks" not in read:
-            source.recall(marks[0])
         done = Totals(**saved.notes["totals"])
         model, text, warm_up = saved.model, saved.text, None
         if waiting := saved.notes.get("waiting"):
@@ -402,16 +388,8 @@ class Stream(Run):
             yield new_row_fit(totals.log_predictive / totals.rows)
 
     def _outdated(self) -> Iterator[str]:
-        share, path = relabelled(self.model) if self.totals.rows else 0.0, self.settings.checkpoint
-        if share > RELABELLED and path is not None:
-            sources = self.settings.sources
-            gone = any(name == "-" or is_address(name) for name in sources)  # to be read again
-            files = ["FILE"] if gone else map(shown_source, sources)
-            predict = shlex.join(["evermix", "predict", str(path), *files])
-            yield (
-                f"clusters have changed after lines were written: at least {100 * share:.0f} % of "
-                f"the rows are in others now. Their present clusters: {predict}"
-            )
+        if self.totals.rows:
+            yield from outdated(self.settings, self.model)
 
     def _remarks(self) -> Iterator[str]:
         if self.totals.rows:

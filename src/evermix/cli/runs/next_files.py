@@ -7,7 +7,7 @@ from evermix._words import counted
 from evermix.cli.console import note
 from evermix.cli.options.brokers import has_moved
 from evermix.cli.options.settings import Settings
-from evermix.cli.runs.run import Saved, resumed_settings
+from evermix.cli.runs.resuming import Saved, open_again, resumed_settings
 from evermix.io.brokers import is_address
 from evermix.io.sources import Mark, Source
 from evermix.io.sources.lines import digest_file
@@ -36,13 +36,21 @@ class Place(NamedTuple):
         """Rows of the files that are past."""
         return sum(mark.rows or 0 for mark in self.past)
 
-    def entered(self, source: Source) -> Source:
-        """Return a source with the rows before it."""
-        if not self.past:
-            return source
-        whole = source if isinstance(source, Several) else Several([source])
-        whole.rows_before = self.rows
-        return whole
+    def opened(self, settings: Settings, saved: Saved, **reading: Any) -> Source:
+        """Open the files, to be read on where the checkpoint was."""
+        reading["continues"] = settings.stdin == "continues"
+        known = settings.follow or reading["continues"] or is_address(settings.source)
+        if known:  # these need not be looked at to know what they hold
+            reading |= {"kind": saved.notes["kind"], "marks": self.files}
+        source = open_again(settings, saved, **reading)
+        if self.past:
+            source = source if isinstance(source, Several) else Several([source])
+            source.rows_before = self.rows
+        if isinstance(source, Several):
+            source.recall(self.files)
+        elif self.files and not known:
+            source.recall(self.files[0])
+        return source
 
 
 def check_stdin(settings: Settings) -> None:

@@ -1,6 +1,8 @@
 """What the checkpoint of a stream notes beside the model: how far it was, and where."""
 
 import os
+import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,11 +10,16 @@ import numpy as np
 
 from evermix._schema import check_number
 from evermix._words import counted
+from evermix.cli.options.settings import Settings
 from evermix.cli.output import broker_lines
+from evermix.cli.runs.going_on import shown_source
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.held import lasting
+from evermix.io.brokers import is_address
 from evermix.io.sources import Mark
 from evermix.state import ALIVE, DROPPED, FADED, Lineage
+
+RELABELLED = 0.1  # share of rows in other clusters than their lines say, from which on it is said
 
 
 @dataclass
@@ -120,3 +127,16 @@ def relabelled(mix: Mixture) -> float:
             given[id] = given.get(id, 0.0) + mass
     left = sum(max(mass - holds.get(id, 0.0), 0.0) for id, mass in given.items() if id != -1)
     return left / (sum(given.values()) or 1.0)
+
+
+def outdated(settings: Settings, mix: Mixture) -> Iterator[str]:
+    """Yield what is no longer true of the lines that were written, and how to get true ones."""
+    share, path = relabelled(mix), settings.checkpoint
+    if share > RELABELLED and path is not None:
+        gone = any(name == "-" or is_address(name) for name in settings.sources)  # to be read again
+        files = ["FILE"] if gone else map(shown_source, settings.sources)
+        predict = shlex.join(["evermix", "predict", str(path), *files])
+        yield (
+            f"clusters have changed after lines were written: at least {100 * share:.0f} % of "
+            f"the rows are in others now. Their present clusters: {predict}"
+        )

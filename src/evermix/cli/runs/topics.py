@@ -24,14 +24,14 @@ from evermix.cli.runs.learnt_documents import (
     with_these,
 )
 from evermix.cli.runs.lost_words import lost_words
-from evermix.cli.runs.run import (
-    Run,
+from evermix.cli.runs.resuming import (
     Saved,
     check_resumed,
     open_again,
     read_checkpoint,
     resumed_settings,
 )
+from evermix.cli.runs.run import Run
 from evermix.cli.runs.taken_names import names_output, other_rows
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import shown_label

@@ -24,7 +24,7 @@ from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.learnt_documents import Learnt, note_known_times
-from evermix.cli.runs.run import Saved, check_resumed, read_checkpoint, resumed_settings
+from evermix.cli.runs.resuming import Saved, check_resumed, read_checkpoint, resumed_settings
 from evermix.cli.runs.stream_notes import check_marks
 from evermix.cli.runs.topics import FREE, Topics, check_whole
 from evermix.estimators import TopicModel
