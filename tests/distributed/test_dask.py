@@ -354,6 +354,7 @@ def test_tables_are_learnt_where_they_are(client):
     there = em.Mixture(random_state=0).fit(dd.from_pandas(table, npartitions=4))
     assert there.levels_ == here.levels_ == {"colour": ["b", "a", "c"]}
     np.testing.assert_allclose(there.predict_proba(table), here.predict_proba(table), atol=1e-9)
+    np.testing.assert_array_equal(there.whole_, here.whole_)
     written = table.assign(x=[None if np.isnan(x) else f"{x} kg" for x in table["x"]])
     read = em.Mixture(random_state=0).fit(dd.from_pandas(written, npartitions=4))
     assert read.written_["x"].unit == "kg"
@@ -364,3 +365,10 @@ def test_codes_of_levels_in_any_partition_have_room(client):
     rows = da.from_array(np.repeat([0.0, 1.0, 4.0], 20)[:, None], chunks=(20, 1))
     mix = em.Mixture(em.Categorical(), engine=em.FullVB(truncation=3)).fit(rows)
     assert mix.model_.family.n_levels >= 5
+
+
+def test_columns_of_whole_numbers_are_found_in_all_partitions(client):
+    rows = np.random.default_rng(0).integers(0, 99, (300, 3)).astype(float)
+    rows[-1, 1] = 0.5
+    mix = em.Mixture(em.DiagonalGaussian(), engine=em.FullVB(truncation=3))
+    assert mix.fit(da.from_array(rows, chunks=(100, 3))).whole_.tolist() == [True, False, True]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from evermix._xp import Array, Ints
+from evermix._xp import Array, Bools, Ints
 from evermix.distributed.client import current_client, lengths_of, result_of
 from evermix.distributed.collections import Partition, partitions, stacked
 from evermix.distributed.shards import ClusterShards
@@ -22,6 +22,7 @@ from evermix.estimators.data.rows import (
     stack,
 )
 from evermix.estimators.data.tables import encoded, is_table
+from evermix.estimators.data.whole import whole_columns
 from evermix.estimators.data.written import Reading
 from evermix.families import Mixed
 from evermix.families.base import Family
@@ -90,6 +91,19 @@ class Survey(Task[RowHash]):
         return digest
 
 
+@dataclass(frozen=True)
+class FindWhole(Task[Bools]):
+    """Find the columns that hold whole numbers only."""
+
+    def of(self, shard: Shard, key: int) -> Bools:
+        """Return those of one batch, (D,)."""
+        return whole_columns(shard[key].X)
+
+    def joined(self, answers: Iterable[Bools]) -> Bools:
+        """Return those of all."""
+        return np.logical_and.reduce(list(answers))
+
+
 class ClusterRows(LazyRows):
     """Rows of a Dask collection.
 
@@ -114,7 +128,8 @@ class ClusterRows(LazyRows):
         self.family = validator.family_of(head, levels=False)
         self.shape = sum(self._lengths), head.shape[1]
         self._levels: Levels | None = None
-        self._written = vars(validator.estimator).get("written_", {})
+        self._kept = vars(validator.estimator)
+        self._written = self._kept.get("written_", {})
         if widths(self.family) and not grows(self.family):
             self._make_room(validator, some)
 
@@ -140,7 +155,10 @@ class ClusterRows(LazyRows):
         self.shards = ClusterShards(
             self._client, self._parts, self._lengths, weights, size, prepare, records
         )
-        self.hash = self.shards.do(Survey(self.shards.size), range(len(self.shards)))
+        every, kept = range(len(self.shards)), self._kept
+        self.hash = self.shards.do(Survey(self.shards.size), every)
+        if not self.family.sparse:
+            kept["whole_"] = self.shards.do(FindWhole(), every)
 
     def __getitem__(self, some: Any) -> Array:
         if isinstance(some, slice):

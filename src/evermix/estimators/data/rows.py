@@ -20,6 +20,7 @@ from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.table_family import automatic_table
 from evermix.estimators.data.tables import encoded, in_order_of, is_table, known_columns
 from evermix.estimators.data.texts import counter_of
+from evermix.estimators.data.whole import whole_columns
 from evermix.estimators.data.written import Reading
 from evermix.families import Mixed
 from evermix.families.base import Family
@@ -159,6 +160,7 @@ class Validator:
         self.learning, self.before, self.enough = learning, before, enough
         self.streaming = streaming
         self.growing = streaming and grows(family)
+        self._first = reset  # whether no rows were prepared yet, nor learnt before
 
     def array(self, X: Any, first: bool = True) -> Array:
         """Return an array or CSR matrix (N, D) of real numbers, which may not be finite.
@@ -275,7 +277,7 @@ class Validator:
     def _forget(self, reset: bool) -> None:
         """Forget what was chosen for rows before, or raise ValueError where levels are needed."""
         if reset:
-            for name in ("levels_", "family_reason_", "text_counter_"):
+            for name in ("levels_", "family_reason_", "text_counter_", "whole_"):
                 vars(self.estimator).pop(name, None)
         elif "levels_" in vars(self.estimator):
             names = ", ".join(map(repr, self.estimator.feature_names_in_))
@@ -283,7 +285,14 @@ class Validator:
 
     def prepared(self, family: Family, X: Array, digest: RowHash | None = None) -> Array:
         """Return the array X as the family stores rows, or raise ValueError."""
-        return prepare_rows(family, X, digest, type(self.estimator).__name__)
+        rows, kept = (
+            prepare_rows(family, X, digest, type(self.estimator).__name__),
+            vars(self.estimator),
+        )
+        if self.learning and not family.sparse and (self._first or "whole_" in kept):
+            kept["whole_"] = whole_columns(rows, None if self._first else kept["whole_"])
+            self._first = False
+        return rows
 
     def _is_valid(self, X: Any) -> bool:
         """Whether scikit-learn would return these rows as they are, without a warning."""

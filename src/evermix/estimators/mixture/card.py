@@ -47,7 +47,8 @@ class Trait:
         Of the numbers of the column, as they were written: it follows them after a space, such as
         "kg", or "#" stands for the number, as in "€#".
     range, range_elsewhere : (float, float) or None
-        Of amounts: where about two thirds of the rows are. None of a single row.
+        Of amounts: where about two thirds of the rows are. None of a single row. The ends are whole
+        numbers if all values of the column were.
     """
 
     column: str
@@ -67,6 +68,8 @@ class Trait:
         level = None if mark.level is None else names.value(mark.column, float(mark.level))
         numbers = mark.here, mark.elsewhere, mark.spread, mark.spread_elsewhere
         ranges = mark.range, mark.range_elsewhere
+        if mark.column in names.whole:
+            ranges = _to_whole(mark.range), _to_whole(mark.range_elsewhere)
         column = names.column(mark.column)
         return cls(column, level, mark.kind, *numbers, names.units.get(column), *ranges)
 
@@ -152,6 +155,10 @@ def times_better(nats: float) -> str:
         return "over a million times"
     factor = math.exp(nats)
     return f"{written(factor, 2)} times" if factor >= 1.05 else "not at all"
+
+
+def _to_whole(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if ends is None else (float(round(ends[0])), float(round(ends[1])))
 
 
 def _needed(spread: float) -> int:

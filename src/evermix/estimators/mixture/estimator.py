@@ -121,6 +121,9 @@ class Mixture(
     written_ : dict of str to Writing
         Of a table with strings that are numbers, such as "1,234.50" and "61 kg": how those of each
         column are written, as the character before decimals and the unit. They are shown so, too.
+    whole_ : bool array (D,)
+        Which columns have held whole numbers only: ranges of theirs end with such. It is not there
+        of sparse rows, nor of models of files that do not say it.
     n_features_in_ : int
         Number of features.
     column_names_ : list of str

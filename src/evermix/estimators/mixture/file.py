@@ -10,7 +10,7 @@ from evermix._random import restore
 from evermix._schema import check_arrays
 from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
-from evermix.estimators.data import written
+from evermix.estimators.data import whole, written
 from evermix.estimators.data.levels import check_levels
 from evermix.estimators.files import Content
 from evermix.estimators.mixture.calendar import Calendar
@@ -61,6 +61,8 @@ def to_file(mix: Any) -> Content:
         header["levels"] = {name: list(levels) for name, levels in mix.levels_.items()}
     if "written_" in vars(mix):
         header["written"] = written.to_spec(mix.written_)
+    if "whole_" in vars(mix):
+        header["whole"] = np.flatnonzero(mix.whole_).tolist()
     if mix.learner_.before is not None:
         changed, header["before"] = changed_parts(_learnt(mix.learner_.before), arrays)
         arrays |= changed
@@ -117,6 +119,8 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
         mix.levels_ = check_levels(model.family, header["levels"])
     if "written" in header:
         mix.written_ = written.from_spec(header["written"])
+    if "whole" in header:  # not in older files, of which it is not known
+        mix.whole_ = whole.from_spec(header["whole"], mix.n_features_in_)
     check_cap(model.max_clusters)
     learner = Learner(built(header["engine"], known.engines), model, mix.random_state)
     learner.timed = header["timed"]

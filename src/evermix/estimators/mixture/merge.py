@@ -90,6 +90,8 @@ def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
         mix.levels_ = levels
     if written := joined([vars(one).get("written_", {}) for one in chosen]):
         mix.written_ = written
+    if all("whole_" in vars(one) for one in chosen):
+        mix.whole_ = np.all([one.whole_ for one in chosen], axis=0)
     return mix
 
 

@@ -22,13 +22,15 @@ Value = str | int | float | bool | None
 class Names(NamedTuple):
     """Names of the columns of a model, of the levels of those that hold categories, and units.
 
-    ``yes_no`` are the numbers of the columns that hold yes or no.
+    ``yes_no`` are the numbers of the columns that hold yes or no, ``whole`` those of the columns
+    that have held whole numbers only.
     """
 
     columns: Sequence[Any]
     levels: dict[str, Sequence[Any]]
     units: dict[str, str]
     yes_no: frozenset[int]
+    whole: frozenset[int]
 
     @classmethod
     def of(cls, mix: Any, family: Family, columns: Sequence[Any] | None = None) -> "Names":
@@ -41,7 +43,8 @@ class Names(NamedTuple):
         written = vars(mix).get("written_", {})
         units = {str(name): one.unit for name, one in written.items() if name_of(one.unit)}
         named = [str(name) if name is not None else "" for name in columns]
-        return cls(named, levels, units, frozenset(_yes_no(family)))
+        whole = frozenset(np.flatnonzero(vars(mix).get("whole_", ())).tolist())
+        return cls(named, levels, units, frozenset(_yes_no(family)), whole)
 
     def column(self, d: int) -> str:
         """Return the name of column d: its number, where it has no other."""

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._xp import Bools
+from evermix.estimators.data.whole import whole_columns
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import parameters_of
 from evermix.families.base import Family
@@ -21,6 +23,7 @@ class SingleRows:
     """Learning and labelling of one row, where nothing else has to be done."""
 
     learner_: Learner
+    whole_: Bools
     n_features_in_: int
 
     def _learn_row(self, X: Any) -> bool:
@@ -31,6 +34,8 @@ class SingleRows:
         same = all(map(is_, learner.parameters, parameters_of(self)))  # they were checked
         if not learner.parameters or not same or not self._is_row(learner.model.family, X):
             return False
+        if "whole_" in vars(self):
+            self.whole_ = whole_columns(X, self.whole_)
         learner.learn_row(X)
         return True
 
