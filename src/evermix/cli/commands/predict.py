@@ -15,15 +15,17 @@ from evermix._words import counted
 from evermix.cli.console import note, progress_bar
 from evermix.cli.input.documents import model_times
 from evermix.cli.input.model_rows import (
+    PROVISIONAL,
     about_model,
     check_rows,
     novelty_of,
     open_rows_of,
     read_as_learnt,
     text_of,
+    texts_wait,
     usable,
 )
-from evermix.cli.input.rows import features, of_bad_row, open_rows
+from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.answers import Beside
 from evermix.cli.output.captions import captions
@@ -42,6 +44,7 @@ from evermix.io.brokers import is_address
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.similar_names import did_you_mean
 from evermix.io.sources import Chunk, Source, SourceError
+from evermix.io.sources.bad_rows import of_bad_row
 from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter
 from evermix.io.unknown_words import UnknownWords
@@ -79,6 +82,8 @@ def run(settings: Settings) -> None:
         raise CheckpointError(
             f"{settings.model} holds a dependent mixture, not a mixture or topic model."
         )
+    if texts_wait(extra):
+        note(f"warning: answers of {settings.model} are provisional: {PROVISIONAL}.")
     settings, text = read_as_learnt(settings, extra), usable(text_of(extra), settings)
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows

@@ -20,7 +20,7 @@ from evermix.io.chunks import Chunks
 from evermix.io.similar_names import no_such, same_but_case
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
-from evermix.io.sources.encodings import NOT_UTF8
+from evermix.io.sources.bad_rows import of_bad_row
 from evermix.io.sources.several import Several, joined
 from evermix.io.sources.values import Columns
 from evermix.io.text import Hashing, Vocabulary
@@ -28,7 +28,6 @@ from evermix.io.text_counter import StopWords, TextCounter
 
 COLUMNS = "ignore", "missing", "category"  # options on columns of tables
 ROWS = 4096  # read at a time where all are wanted
-SKIP_BAD = "Correct the row, or leave out bad rows with --skip-bad."
 FIELD = 64  # bytes that a value of a table takes, about
 
 
@@ -319,15 +318,6 @@ def read_rows(
     if mapped is not None and n == len(mapped):
         return Mapped(source, mapped)
     return Reread(source, n, offset)
-
-
-def of_bad_row(error: SourceError, before: str = "") -> SourceError:
-    """Return the error on a row with ``before``, and what can be done.
-
-    An error on an encoding has said that: all rows with such letters would be left out.
-    """
-    remedy = "" if NOT_UTF8 in str(error) else SKIP_BAD
-    return SourceError(" ".join(filter(None, [str(error), before, remedy])))
 
 
 def _mapped(source: Source) -> Array | None:

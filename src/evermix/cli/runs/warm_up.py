@@ -7,7 +7,7 @@ import numpy as np
 
 from evermix._schema import check_number
 from evermix.cli.console import note
-from evermix.cli.input.rows import features, of_bad_row
+from evermix.cli.input.rows import features
 from evermix.cli.input.texts import stream_counter
 from evermix.cli.options.mixture import make_mixture
 from evermix.cli.options.settings import Settings
@@ -15,6 +15,7 @@ from evermix.cli.runs.run import NOTHING
 from evermix.estimators import Mixture
 from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, SourceError
+from evermix.io.sources.bad_rows import of_bad_row
 from evermix.io.sources.several import joined
 from evermix.io.text import Hashing
 from evermix.io.text_counter import TextCounter
