@@ -140,6 +140,16 @@ def test_a_fit_goes_on_there_and_here(folder, address):
     assert_same("one", "other")
 
 
+@pytest.mark.parametrize("before", [0, 50])
+def test_files_in_another_encoding_are_reported_as_without_a_cluster(folder, address, before):
+    text = "1.5,2.5\n" * before + "1.5,caf\xe9\n" + "2.5,3.5\n" * 20
+    for name in ("a.csv", "b.csv"):
+        (folder / name).write_bytes(text.encode("latin-1"))
+    for there in ([], ["--dask", address]):
+        said = fit("bad", "a.csv", "b.csv", *FULL, *there, status=1)
+        assert "--encoding" in said and "--skip-bad" not in said
+
+
 def test_bad_rows_are_reported_or_left_out(folder, address):
     """Those of text files when they are counted, those of tables when they are read."""
     with open("bad.csv", "w") as file:

@@ -60,6 +60,7 @@ def test_what_was_read_is_recognised_by_its_marks(tmp_path):
     ("name", "text", "options", "message"),
     [
         ("t.csv", ROWS, {}, "expected text in UTF-8.*--encoding cp1252.*--encoding latin-1"),
+        ("t.csv", "1,2\n" * 50 + "1,Zoë\n", {}, "line 51: expected text in UTF-8.*latin-1"),
         ("t.jsonl", '{"text": "Zoë"}\n', {}, "line 1: expected a JSON object in UTF-8.*latin-1"),
         ("t.csv", ROWS, {"encoding": "nope"}, "expected the name of one that Python knows"),
         ("t.csv", ROWS, {"encoding": "hex"}, "expected the name of one that Python knows"),

@@ -14,6 +14,7 @@ from evermix._xp import Array
 from evermix.distributed.client import current_client, result_of, workers_of
 from evermix.distributed.collections import Partition, joined
 from evermix.engines.shards import blocks
+from evermix.io.sources.bad_rows import of_bad_row
 from evermix.io.sources.base import FileSource, SourceError
 from evermix.io.sources.blocks import BlockSource
 from evermix.io.sources.chunk import Chunk
@@ -56,7 +57,7 @@ class Piece(NamedTuple):
                     return
                 yield chunk
         except SourceError as error:
-            raise SourceError(f"{error} Correct it, or skip bad rows (--skip-bad).") from error
+            raise of_bad_row(error) from error
 
 
 class _Size(NamedTuple):

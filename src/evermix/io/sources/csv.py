@@ -325,6 +325,7 @@ class CommaSeparated(RecordSource):
 
     def _stray(self, column: int, cell: str) -> RowError:
         """Return what is wrong with a cell of the feature of this index."""
+        _text(cell)  # which raises if the file has another encoding
         writing = self._written.get(self._used[column], PLAIN)
         if remedy := writing.remedy(cell):
             remedy = f" {remedy}"
