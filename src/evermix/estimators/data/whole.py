@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array, Bools
-from evermix.engines.batch import ROWS
+
+CELLS = 2**14  # that are looked at together
 
 
 def whole_columns(X: Array, known: Bools | None = None) -> Bools:
@@ -16,11 +17,12 @@ def whole_columns(X: Array, known: Bools | None = None) -> Bools:
     whole = np.ones(X.shape[1], dtype=np.bool_)
     if known is not None:
         whole[: len(known)] = known[: len(whole)]
-    for start in range(0, X.shape[0], ROWS):
+    size = max(CELLS // max(X.shape[1], 1), 1)
+    for start in range(0, X.shape[0], size):
         some = np.flatnonzero(whole)
         if not len(some):
             break
-        part = X[start : start + ROWS, some]
+        part = X[start : start + size, some]
         whole[some] = np.all((part == np.rint(part)) | np.isnan(part), axis=0)
     return whole
 

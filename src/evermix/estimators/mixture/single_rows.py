@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix._xp import Bools
-from evermix.estimators.data.whole import whole_columns
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import parameters_of
 from evermix.families.base import Family
@@ -35,7 +34,7 @@ class SingleRows:
         if not learner.parameters or not same or not self._is_row(learner.model.family, X):
             return False
         if "whole_" in vars(self):
-            self.whole_ = whole_columns(X, self.whole_)
+            self.whole_ = self.whole_ & (X[0] == np.rint(X[0]))
         learner.learn_row(X)
         return True
 
