@@ -54,7 +54,9 @@ class Codes:
 
 
 def is_gone(value: Any) -> bool:
-    """Whether a value stands for one that is missing."""
+    """Whether a value stands for one that is missing, as empty strings and blanks do."""
+    if isinstance(value, str):
+        return not value.strip()
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value

@@ -1,7 +1,7 @@
 """Tables of pandas, polars and Arrow, and dicts of columns, as rows of numbers.
 
-Columns are taken by name, in any order. Levels of categories get codes; what is missing (None, NaN)
-becomes NaN.
+Columns are taken by name, in any order. Levels of categories get codes; what is missing (None, NaN,
+empty strings and blanks) becomes NaN.
 """
 
 from collections.abc import Mapping, Sequence
