@@ -53,6 +53,8 @@ class Mark(NamedTuple):
         there are hardly any amounts. Not so if one of the typical values is negative.
     gain : float
         How far the column is set apart, for the order: of most families, nats for each row.
+    shares : array (2, L) or None
+        Of categories: the probabilities of all levels, here and elsewhere.
     """
 
     column: int
@@ -65,6 +67,7 @@ class Mark(NamedTuple):
     range: tuple[float, float] | None
     range_elsewhere: tuple[float, float] | None
     gain: float
+    shares: Floats | None = None
 
 
 @singledispatch
@@ -154,7 +157,7 @@ def _(family: Categorical, stats: Floats, mass: Floats, most: int) -> list[Mark]
     gains = here * np.log(here / there)
     share, best = stats / np.maximum(counts, 1e-300), int(gains.argmax())
     gain = float(gains.sum()) - _chance(int(np.count_nonzero(stats.sum(axis=0))), counts)
-    return [_mark(0, SHARE, share[:, best], gain, level=best)][:most]
+    return [_mark(0, SHARE, share[:, best], gain, level=best)._replace(shares=share)][:most]
 
 
 def _chance(levels: int, counts: Floats) -> float:

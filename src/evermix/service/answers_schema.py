@@ -133,6 +133,8 @@ def _card() -> Schema:
         spread_elsewhere=PERHAPS_NUMBER,
         range=ends,
         range_elsewhere=ends,
+        mean=PERHAPS_NUMBER,
+        mean_elsewhere=PERHAPS_NUMBER,
         unit=PERHAPS_TEXT,
     )
     return full(

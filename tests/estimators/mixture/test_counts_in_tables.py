@@ -1,5 +1,7 @@
 """Columns of small counts with zeros, in tables: no cluster is cut at their values."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,31 @@ def test_later_rows_of_a_stream_may_hold_no_counts(tmp_path):
     assert labels[0] == labels[1] != labels[2] == labels[3]
     np.testing.assert_array_equal(labels, mix.predict(question))
     assert "guests" in evermix("info", tmp_path / "guests.evermix").stdout
+
+
+def test_cards_have_the_mean_of_counts_and_of_nothing_else(tmp_path):
+    columns, many = table()
+    others = {
+        "rooms": np.where(many, 3, 1) + np.arange(600) % 2 * many,  # three levels
+        "word": np.where(many, "a", "b").astype(object),
+        "half": columns["guests"] // 4 + 0.5,
+    }
+    kinds = dict.fromkeys(["guests", *others], em.Categorical())
+    mix = em.Mixture(em.Mixed(kinds | {"x": em.Gaussian()}), random_state=0).fit(columns | others)
+    mix.save(tmp_path / "m.evermix")
+    for model in (mix, em.load(tmp_path / "m.evermix")):
+        for card in model.cards():
+            here = mix.labels_ == card.id
+            traits = {trait.column: trait for trait in card.traits}
+            guests = traits.pop("guests")
+            assert {trait.mean for trait in traits.values()} == {None}
+            means = [columns["guests"][rows].mean() for rows in (here, ~here)]
+            assert [guests.mean, guests.mean_elsewhere] == pytest.approx(means, rel=0.01)
+            shown = [f"mean {mean:.3g}" for mean in (guests.mean, guests.mean_elsewhere)]
+            assert re.fullmatch(
+                rf"guests = \d+: [\d.]+ %, {shown[0]} \(elsewhere [\d.]+ %, {shown[1]}\)",
+                str(guests),
+            )
+            assert "mean" not in guests.brief()
+            assert guests.to_dict()["mean"] == guests.mean
+    assert ", mean " in evermix("info", tmp_path / "m.evermix").stdout

@@ -1,8 +1,10 @@
 """What there is to know of a cluster, as plain data that can be read."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from evermix._words import counted
 from evermix.estimators.mixture.explanation import called
@@ -21,6 +23,7 @@ from evermix.hand import MERGE, SPLIT, Change
 from evermix.report.shares import percent
 
 MOST_DIGITS = 6  # behind the point
+FEW_LEVELS = 3  # of which a mean says no more than the most typical one
 MOST_TIMES = math.log(1e6)
 GROWTH, LATELY = 2.0, 0.01  # of shares lately where clusters grow: over that of all, alone
 LEAST_SHARE = 1e-5  # that is not shown as zero
@@ -49,6 +52,8 @@ class Trait:
     range, range_elsewhere : (float, float) or None
         Of amounts: where about two thirds of the rows are. None of a single row. The ends are whole
         numbers if all values of the column were.
+    mean, mean_elsewhere : float or None
+        Of columns of categories that are whole numbers, more than three of them.
     """
 
     column: str
@@ -61,6 +66,8 @@ class Trait:
     unit: str | None = None
     range: tuple[float, float] | None = None
     range_elsewhere: tuple[float, float] | None = None
+    mean: float | None = None
+    mean_elsewhere: float | None = None
 
     @classmethod
     def of(cls, mark: Mark, names: Names) -> "Trait":
@@ -71,7 +78,8 @@ class Trait:
         if mark.column in names.whole:
             ranges = _to_whole(mark.range), _to_whole(mark.range_elsewhere)
         column = names.column(mark.column)
-        return cls(column, level, mark.kind, *numbers, names.units.get(column), *ranges)
+        unit, means = names.units.get(column), _means(mark, names)
+        return cls(column, level, mark.kind, *numbers, unit, *ranges, *means)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trait as JSON-ready values."""
@@ -83,8 +91,14 @@ class Trait:
         column = self.column
         if self.level is not None:
             column += f" = {shown(self.level, self.unit)}"
-        other = self.elsewhere, self.spread_elsewhere, self.range_elsewhere
-        return column, self._number(self.here, self.spread, self.range), self._number(*other)
+        here = self._number(self.here, self.spread, self.range)
+        other = self._number(self.elsewhere, self.spread_elsewhere, self.range_elsewhere)
+        if self.mean is not None and self.mean_elsewhere is not None:
+            comma = "" if self.unit is None and is_year(self.mean, self.mean_elsewhere) else ","
+            means = (written(m, 3 if comma else 4, comma) for m in (self.mean, self.mean_elsewhere))
+            one, two = (with_unit(self.unit, mean) for mean in means)
+            here, other = f"{here}, mean {one}", f"{other}, mean {two}"
+        return column, here, other
 
     def differs(self) -> bool:
         """Whether a person reads another number here than elsewhere."""
@@ -93,7 +107,7 @@ class Trait:
 
     def brief(self) -> str:
         """Return what it is here, in a few letters: ``city = Rome (80 %)`` or ``height 30.1``."""
-        column, here, _ = self.parts()
+        column, here, _ = replace(self, mean=None).parts()
         named = f"column {column}" if column.isdigit() else column
         if self.kind == FACTOR and (self.range is None or self.range[0] != 0):
             middle = written(self.here, 4 if not self._comma else 3, self._comma)
@@ -155,6 +169,17 @@ def times_better(nats: float) -> str:
         return "over a million times"
     factor = math.exp(nats)
     return f"{written(factor, 2)} times" if factor >= 1.05 else "not at all"
+
+
+def _means(mark: Mark, names: Names) -> tuple[float | None, float | None]:
+    """Return the means of categories that are whole numbers, here and elsewhere, if there are."""
+    met = [] if mark.shares is None else np.flatnonzero(mark.shares.any(axis=0)).tolist()
+    levels = [names.value(mark.column, float(code)) for code in met]
+    if len(levels) <= FEW_LEVELS or not all(type(level) is int for level in levels):
+        return None, None
+    assert mark.shares is not None
+    here, elsewhere = (mark.shares[:, met] @ np.array(levels, dtype=np.float64)).tolist()
+    return here, elsewhere
 
 
 def _to_whole(ends: tuple[float, float] | None) -> tuple[float, float] | None:

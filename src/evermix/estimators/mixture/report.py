@@ -224,7 +224,8 @@ def _counts(mix: Any) -> bool:
 def _score(trait: Trait) -> list[Any]:
     """Return a column, what is typical there, and how far that is above other clusters."""
     level = "" if trait.level is None else f"{shown(trait.level, trait.unit)}: "
-    return [trait.column, f"{level}{trait.parts()[1]}", round(trait.score(), 3)]
+    here = replace(trait, mean=None).parts()[1]
+    return [trait.column, f"{level}{here}", round(trait.score(), 3)]
 
 
 def _example(
