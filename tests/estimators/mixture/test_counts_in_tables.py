@@ -98,11 +98,9 @@ def test_cards_have_the_mean_of_counts_and_of_nothing_else(tmp_path):
             assert {trait.mean for trait in traits.values()} == {None}
             means = [columns["guests"][rows].mean() for rows in (here, ~here)]
             assert [guests.mean, guests.mean_elsewhere] == pytest.approx(means, rel=0.01)
-            shown = [f"mean {mean:.3g}" for mean in (guests.mean, guests.mean_elsewhere)]
-            assert re.fullmatch(
-                rf"guests = \d+: [\d.]+ %, {shown[0]} \(elsewhere [\d.]+ %, {shown[1]}\)",
-                str(guests),
-            )
+            one, two = (f"mean {mean:.3g}" for mean in (guests.mean, guests.mean_elsewhere))
+            said = rf"guests = \d+: [\d.]+ %, {one} \(elsewhere [\d.]+ %, {two}\)"
+            assert re.fullmatch(said, str(guests))
             assert "mean" not in guests.brief()
             assert guests.to_dict()["mean"] == guests.mean
     assert ", mean " in evermix("info", tmp_path / "m.evermix").stdout
