@@ -28,6 +28,7 @@ from evermix.io.similar_names import each_of, one_of
 
 ALIKE = 0.8  # how similar names are of which one is taken for the other, misspelt
 NAMED = 8  # columns that a message names
+GAPS = 0.2  # share of rows with gaps in a block of several columns, above which there is a warning
 LIBRARIES = {"pandas", "polars", "pyarrow"}
 
 
@@ -163,6 +164,31 @@ def check_seen(X: Floats, names: Sequence[Any], whole: bool) -> None:
             f"{rows} of {len(X)} rows hold no value: which cluster they belong to follows from "
             "the sizes of the clusters alone.",
         )
+
+
+def check_gaps(family: Mixed, X: Any, most: int | None = None) -> None:
+    """Warn of blocks of columns that learn little, since many rows X (N, D) lack some of them.
+
+    The first rows are looked at, ``most`` at most.
+    """
+    each = zip(family.blocks, family.columns_of_blocks, strict=True)
+    wide = [one for one in each if len(one[0].names) > 1 and len(one[0].columns_alone()) == 1]
+    gone, found = np.isnan(X[:most]) if wide else np.empty((0, 0)), []
+    for block, columns in wide:
+        some = gone[:, columns]
+        lost = float(np.mean(some.any(axis=1) & ~some.all(axis=1)))
+        if lost > GAPS:
+            found.append((block, f"columns {quoted(block.names)} ({100 * lost:.0f} %)"))
+    if not found:
+        return
+    block = found[0][0]
+    alone = ", ".join(f"{name!r}: em.{type(block.family).__name__}()" for name in block.names[:2])
+    alone += ", ..." if len(block.names) > 2 else ""
+    warn(
+        f"many rows lack a value in some of the {' and '.join(said for _, said in found)}. A block "
+        "of several columns learns nothing from these rows: give each column a block of its own, "
+        f"em.Mixed({{{alone}}})."
+    )
 
 
 def in_order_of(X: Any, family: Mixed) -> Mixed:

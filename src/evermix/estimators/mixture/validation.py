@@ -14,7 +14,7 @@ from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.lazy import ChunkedRows, ForeignRows, MappedRows, check_array_like
 from evermix.estimators.data.rows import LazyRows, Rows, Validator, prepare_foreign
-from evermix.estimators.data.tables import check_seen
+from evermix.estimators.data.tables import check_gaps, check_seen
 from evermix.estimators.data.weights import prepare_weights
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings
@@ -66,6 +66,8 @@ def rows_to_fit(
         engine.check(settings.model(rows.family))  # before rows are loaded
         records = {} if learner is None else engine.records(learner.state)
         rows.place(weights, engine.batch_rows(*rows.shape), records)
+    if isinstance(rows.family, Mixed) and learner is None:
+        check_gaps(rows.family, rows, ROWS)  # not all, since they may not fit into memory
     return Validated(rows.family, rows, weights), rows.hash
 
 
@@ -120,6 +122,8 @@ def _in_memory(
     rows = validator.prepared(family, X, digest)
     if isinstance(family, Mixed):
         check_seen(rows, family.names, whole=digest is not None)
+        if validator.reset and digest is not None:
+            check_gaps(family, rows)
     if digest is not None:
         family = for_levels(family, [rows])
     return Validated(family, rows, prepare_weights(sample_weight, rows))
