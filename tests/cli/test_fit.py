@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.commands.fit import LapLog
+from evermix.cli.runs.lap_log import LapLog
 from evermix.io import checkpoint
 from helpers.variants import slow_but
 

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.commands.fit import LapLog
 from evermix.cli.console import ProgressBar, laps_in_words, progress_bar
+from evermix.cli.runs.lap_log import LapLog
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from helpers.commands import evermix

@@ -17,7 +17,7 @@ from evermix.report import Lifetimes, lifetimes
 from evermix.report.flow import Flow, Mark
 from evermix.report.lifetimes import caution
 from evermix.report.page import WHOLE, Item, Report, traces
-from evermix.report.topic_plots import positions
+from evermix.report.shown_topics import positions
 from evermix.tally import Tally
 
 SHARE = 0.01  # a cluster with less is absent

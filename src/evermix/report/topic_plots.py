@@ -5,8 +5,7 @@ Times without documents are left blank, those with few are left out.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,37 +13,29 @@ from numpy.typing import NDArray
 from evermix._limits import MIN_DOCUMENTS
 from evermix.report.canvas import (
     BLUE,
-    FAINT,
     GREEN,
     INK,
     ORANGE,
-    PALETTE,
     new_figure,
-    shortened,
     style_axes,
 )
 from evermix.report.lifetimes import (
     Lifetimes,
-    caution,
-    changes,
     lifetimes,
-    reliable_times,
 )
-from evermix.report.shares import TINY, large, percent, tiny
+from evermix.report.shares import large, percent, tiny
+from evermix.report.shown_topics import ShownTopics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PANEL, NAME = 3.7, 3.6  # inches: the panel of a topic, the words beside its course
-MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
 MOVES: dict[str, dict[str, Any]] = {  # marks, by what they stand for
     "born": {"marker": "^", "color": GREEN},
     "died": {"marker": "v", "color": ORANGE},
 }
-FLAT = 0.5  # a topic whose least share is more than this part of its largest may change little
-STEADY = 0.8  # and one with more than this does, however large it is
 
 
 # ---- pictures ------------------------------------------------------------------------------
@@ -94,7 +85,7 @@ def topic_overview(
     figure : Figure, optional
         Where to draw.
     """
-    shown = _ShownTopics.of(times, evolution, words, weights, n, by, documents, least, added)
+    shown = ShownTopics.of(times, evolution, words, weights, n, by, documents, least, added)
     alive = lifetimes(shown.evolution, share)
     figure = new_figure(title, 14.5, 3.0 + 0.42 * max(len(shown.chosen), 8), figure)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.15), height_ratios=(2.2, 1.0))
@@ -127,7 +118,7 @@ def topic_curves(
     predicted : array (T, K), optional
         Weight of each topic at each time, predicted for one more document.
     """
-    shown = _ShownTopics.of(times, evolution, words, weights, n, by, documents, least, added)
+    shown = ShownTopics.of(times, evolution, words, weights, n, by, documents, least, added)
     width = min(4, len(shown.chosen))
     height = -(-len(shown.chosen) // width)
     figure = new_figure(title, PANEL * width, 0.7 + 2.3 * height, figure)
@@ -152,125 +143,7 @@ def topic_curves(
     return panels[: len(shown.chosen)]
 
 
-@dataclass(frozen=True, eq=False)
-class _ShownTopics:
-    """Topics of a picture, over an axis of times.
-
-    Attributes
-    ----------
-    times, evolution, words
-        As in :func:`topic_overview`, less times without documents.
-    x : array (T,)
-        Positions of the times on the axis: numbers as they are, months and days by their dates,
-        other labels evenly spaced.
-    step : float
-        The shortest time from one to the next.
-    runs : list of slice
-        Times that follow one another; between two runs there are times without documents.
-    chosen : int array (n,)
-        The topics that are shown: those of the past first, those that change little last. Tiny
-        ones, at all times, are not.
-    flat : bool array (n,)
-        Which of them change little, and are always there: the share changes by less than a fifth of
-        itself, or does not halve and changes no more than that of half of the topics shown.
-    kept : int array (T,)
-        Numbers of these times among those that were given.
-    weights : array (K,)
-        Share of each topic in all.
-    caution : str
-        How far births and deaths can be trusted.
-    edge : float or None
-        Where times begin on the axis that were added after a fit.
-    """
-
-    times: Sequence[Any]
-    evolution: NDArray[Any]
-    words: Sequence[Sequence[Any]]
-    x: NDArray[Any]
-    step: float
-    runs: list[slice]
-    chosen: NDArray[Any]
-    flat: NDArray[Any]
-    kept: NDArray[Any]
-    weights: NDArray[Any]
-    caution: str
-    edge: float | None = None
-
-    @classmethod
-    def of(
-        cls,
-        times: Sequence[Any],
-        evolution: NDArray[Any],
-        words: Sequence[Sequence[Any]],
-        weights: NDArray[Any] | None,
-        n: int,
-        by: str = "size",
-        documents: Sequence[int] | None = None,
-        least: int = MIN_DOCUMENTS,
-        added: int = 0,
-    ) -> Self:
-        """Check shapes, find times without documents or with few, and choose n topics."""
-        evolution, T = np.asarray(evolution, dtype=np.float64), len(times)
-        fits = evolution.shape == (T, len(words))
-        kept = np.flatnonzero(np.nan_to_num(evolution).any(axis=1)) if fits else np.empty(0, int)
-        if not len(kept):
-            raise ValueError(
-                f"evolution must be (T, K), here ({len(times)}, {len(words)}), and have shares "
-                f"above 0, got shape {evolution.shape}."
-            )
-        reliable = np.intersect1d(kept, reliable_times(len(times), documents, least))
-        kept = reliable if len(reliable) > 1 else kept
-        x, regular = positions(times)
-        step = float(np.diff(x[kept]).min(initial=np.inf))
-        gaps = (np.diff(kept) > 1) | (regular & (np.diff(x[kept]) > 1.5 * step))
-        evolution, times, x = evolution[kept], [times[int(t)] for t in kept], x[kept]
-        edges = [0, *(np.flatnonzero(gaps) + 1), len(x)]
-        runs = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
-        size = evolution.mean(axis=0) if weights is None else np.asarray(weights)
-        weights, n_documents = size, None if documents is None else int(np.sum(documents))
-        if by == "change" and len(kept) > 1:
-            size = np.abs(changes(evolution)) + 1e-9 * size  # where nothing changes, the largest
-        seen = evolution.max(axis=0) >= TINY
-        chosen = np.argsort(-size * (seen | ~seen.any()), kind="stable")[: min(n, seen.sum() or n)]
-        # By the middle of their words: those that fade first, those that grow last.
-        middle = x @ evolution[:, chosen] / np.maximum(evolution[:, chosen].sum(axis=0), 1e-12)
-        shares = evolution[:, chosen]
-        least, most = shares.min(axis=0), shares.max(axis=0)
-        little = (most - least <= np.median(most - least)) | (least > STEADY * most)
-        flat = (least > FLAT * most) & little & (len(kept) > 1)
-        order = np.lexsort((middle, flat))
-        step, chosen, flat = step if step < np.inf else 1.0, chosen[order], flat[order]
-        late = np.searchsorted(kept, T - added)
-        edge = float(x[late - 1 : late + 1].mean()) if 0 < late < len(x) else None
-        about = weights, caution(n_documents), edge
-        return cls(times, evolution, words, x, step, runs, chosen, flat, kept, *about)
-
-    def colour(self, i: int) -> str:
-        """Return the colour of the topic in place i; those that change little are grey."""
-        return FAINT if self.flat[i] else PALETTE[i % len(PALETTE)]
-
-    def name(self, k: int, n: int, size: float, width: float) -> str:
-        """Return n top words of topic k in one line of so many inches, in letters of a size."""
-        return shortened(", ".join(map(str, self.words[k][:n])), size, width)
-
-    def tick(self, axes: "Axes", most: int = MAX_TICKS) -> None:
-        """Label some of the times."""
-        if _numeric(self.times):
-            whole = all(float(time).is_integer() for time in self.times)
-            axes.locator_params(axis="x", integer=whole, nbins=most)
-            axes.ticklabel_format(axis="x", useOffset=False, style="plain")
-            return
-        longest = max(len(str(time)) for time in self.times)
-        step = -(-len(self.x) // max(most * 4 // max(longest, 4), 2))  # as much room as for years
-        axes.set_xticks(self.x[::step], [str(time) for time in self.times[::step]])
-
-    def divide(self, axes: "Axes") -> None:
-        """Draw a line before the times that were added after a fit."""
-        if self.edge is not None:
-            axes.axvline(self.edge, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
-
-
-def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
+def _draw_stack(axes: "Axes", shown: ShownTopics) -> None:
     """Draw the shares of the topics above each other; a line of text sums up the others."""
     shares = shown.evolution[:, shown.chosen]
     total, others = shares.sum(axis=1), shown.evolution.shape[1] - len(shown.chosen)
@@ -309,7 +182,7 @@ def _counted(weights: NDArray[Any], chosen: NDArray[Any]) -> list[str]:
     return notes
 
 
-def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes) -> None:
+def _draw_births_and_deaths(axes: "Axes", shown: ShownTopics, alive: Lifetimes) -> None:
     x = shown.x
     born, gone = ([len(some) for some in moves] for moves in (alive.births, alive.deaths))
     uncertain = (
@@ -335,7 +208,7 @@ def _legend_above(axes: "Axes", place: str = "lower right", **what: Any) -> None
     axes.legend(**what, bbox_to_anchor=(1.0, 1.0))
 
 
-def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) -> None:
+def _draw_courses(axes: "Axes", shown: ShownTopics, alive: Lifetimes, by: str) -> None:
     """Draw the share of each topic in a row of its own, with marks where it is born and dies."""
     what = "Topics that changed most" if by == "change" else "The largest topics"
     order = "topics of early times come first, those of late times last"
@@ -371,35 +244,17 @@ def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) 
     shown.divide(axes)
 
 
-def _written(shown: _ShownTopics, course: NDArray[Any]) -> str:
+def _written(shown: ShownTopics, course: NDArray[Any]) -> str:
     """Return the first, the highest and the last share of a topic, in words."""
     places = sorted({0, int(course.argmax()), len(course) - 1})
     return ", ".join(f"{percent(course[t])} in {_label(shown.times[t])}" for t in places)
 
 
-def _draw_curve(
-    axes: "Axes", shown: _ShownTopics, y: NDArray[Any], colour: str, label: str
-) -> None:
+def _draw_curve(axes: "Axes", shown: ShownTopics, y: NDArray[Any], colour: str, label: str) -> None:
     marker = "o" if len(y) <= 40 else None
     broken = np.insert(y, [run.start for run in shown.runs[1:]], np.nan)
     x = np.insert(shown.x, [run.start for run in shown.runs[1:]], np.nan)
     axes.plot(x, broken, color=colour, linewidth=1.7, marker=marker, markersize=2.6, label=label)
-
-
-def positions(times: Sequence[Any]) -> tuple[NDArray[Any], bool]:
-    """Return the places of times on an axis, and whether they count years, months or days."""
-    if _numeric(times):
-        x = np.asarray(times, dtype=np.float64)
-        return x, bool(np.all(x == np.round(x)))
-    try:
-        x = np.array(list(map(str, times)), dtype="datetime64").astype(np.int64).astype(np.float64)
-    except ValueError:
-        x = np.zeros(len(times))
-    return (x, True) if np.all(np.diff(x) > 0) else (np.arange(float(len(times))), False)
-
-
-def _numeric(times: Sequence[Any]) -> bool:
-    return not any(isinstance(time, str) for time in times)
 
 
 def _label(time: Any) -> str:
