@@ -12,7 +12,7 @@ from scipy import sparse
 
 import evermix as em
 from benchmarks.topics.documents import Documents
-from evermix.estimators.topics import estimator
+from evermix.estimators.topics import questions
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.evaluation import halves
 
@@ -21,7 +21,7 @@ __all__ = ["ALPHA", "Gensim", "Learner", "Ours", "learners", "threaded", "tokens
 ALPHA = 0.3
 INFER = 40  # sweeps over a new document, as ours
 THREADS = 2
-estimator.LEAST_STARTS = 1  # of these sweeps for each state, as others have
+questions.LEAST_STARTS = 1  # of these sweeps for each state, as others have
 
 
 class Learner(Protocol):

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
@@ -22,6 +21,7 @@ from evermix.estimators.topics.fitted import FittedTopics
 from evermix.estimators.topics.live import LiveTopics
 from evermix.estimators.topics.naming import NamedTopics
 from evermix.estimators.topics.progress import ProgressLines
+from evermix.estimators.topics.questions import TopicQuestions
 from evermix.estimators.topics.reading import TopicReading, names_of
 from evermix.estimators.topics.settings import (
     check_no_texts,
@@ -40,24 +40,18 @@ from evermix.topics.hierarchies import TOPIC_PRIORS, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows import SAMPLERS, RowSampler
 from evermix.topics.words.corpus import Corpus
-from evermix.topics.words.evaluation import add_probabilities, halves
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.samplers import WORD_SAMPLERS, WordSampler
 from evermix.topics.words.snapshots import Snapshot, WordRun
-
-# Chains over the words of one new document, which the mean of probabilities is over. Half of what
-# a single draw loses against many is the chance of where these chains come to rest.
-LEAST_STARTS = 20
 
 
 @files.registered("topics", "topic model")
 class TopicModel(
     LiveTopics,
+    TopicQuestions,
     TopicReading,
     TopicExchange,
     NamedTopics,
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
     ChainEstimator,
 ):
     """Finds topics in documents, how many there are, and how they come and go over time.
@@ -359,48 +353,6 @@ class TopicModel(
             return self.evolution_
         weights = np.exp(point.log_weights(self._fitted.measure())[:, :-1])
         return weights / weights.sum(axis=1, keepdims=True)
-
-    # ---- new documents ---------------------------------------------------------------------
-
-    def transform(self, X: Any, times: Any = None) -> Floats:
-        """Return the share of each topic in each document, (D, K).
-
-        Topics stay as they are. A document gets the same shares whatever others are beside it; if
-        no topic is on at all, in a model without hierarchy, those of all documents. At a time that
-        was not seen yet, topics weigh what they do at the last one before it, with a warning.
-        """
-        point = self._point()
-        old = self._fitted.shares(point, self._corpus(X, times), seed=0)[1][:, :-1]
-        old[~old.any(axis=1)] = point.words.sum(axis=0)
-        return old / old.sum(axis=1, keepdims=True)
-
-    def fit_transform(
-        self, X: Any, y: Any = None, *, times: Any = None, vocabulary: Any = None
-    ) -> Floats:
-        """Fit, and return the share of each topic in each document, (D, K)."""
-        return self.fit(X, y, times=times, vocabulary=vocabulary).transform(X, times)
-
-    def perplexity(self, X: Any, times: Any = None) -> float:
-        """Return the perplexity of the words of new documents, the smaller the better.
-
-        Topics of each document are learnt from half of its words, chosen at random with a fixed
-        seed; the others are predicted. Probabilities are averaged over the kept draws, inside the
-        log. With fewer than 20 draws, each learns the topics of a document several times.
-        """
-        first, second = halves(self._corpus(X, times))
-        if not len(second):
-            raise ValueError("X holds no words to predict: give documents that have some.")
-        fitted, p = self._fitted, np.zeros(len(second))
-        snapshots = fitted.run.all_snapshots()
-        snapshots = snapshots * -(-LEAST_STARTS // len(snapshots))
-        for seed, snapshot in enumerate(snapshots):
-            model, theta = fitted.shares(snapshot, first, seed)
-            add_probabilities(model, second, snapshot.beta, theta, p)
-        return float(np.exp(-np.log(p / len(snapshots)).mean()))
-
-    def score(self, X: Any, y: Any = None, *, times: Any = None) -> float:
-        """Return the mean log probability of a word; see :meth:`perplexity`."""
-        return -float(np.log(self.perplexity(X, times)))
 
     def _corpus(self, X: Any, times: Any, seen: bool = False) -> Corpus:
         """Return documents, validated; their times must have been there if they were ``seen``."""
