@@ -15,9 +15,10 @@ from evermix.distributed.client import current_client, result_of, workers_of
 from evermix.distributed.collections import Partition, joined
 from evermix.engines.shards import blocks
 from evermix.io.sources.bad_rows import of_bad_row
-from evermix.io.sources.base import FileSource, SourceError
+from evermix.io.sources.base import FileSource
 from evermix.io.sources.blocks import BlockSource
 from evermix.io.sources.chunk import Chunk
+from evermix.io.sources.errors import SourceError
 from evermix.io.sources.several import Several, Source
 
 ROWS = 4096  # rows that a worker reads at a time

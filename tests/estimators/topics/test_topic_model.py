@@ -1,5 +1,7 @@
 """Topic models as an estimator: input, and what is reported."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -42,6 +44,13 @@ def test_topics_and_shares_are_probabilities(fitted):
     assert np.all(np.diff(fitted.weights_) <= 0)
     assert fitted.times_.tolist() == [2001, 2002, 2003]
     assert fitted.regions_.shape == (K,)
+
+
+def test_shares_may_be_a_data_frame(fitted):
+    shares = fitted.transform(X, YEARS)
+    named = deepcopy(fitted).set_output(transform="pandas").transform(X, YEARS)
+    assert list(named.columns) == [f"topicmodel{k}" for k in range(fitted.n_topics_)]
+    np.testing.assert_array_equal(named.to_numpy(), shares)
 
 
 def test_traces_have_one_number_per_draw(fitted):

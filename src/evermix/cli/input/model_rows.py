@@ -16,8 +16,9 @@ from evermix.families import Bernoulli
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Chunk, Source, SourceError
-from evermix.io.sources.base import FileSource, WrongKind
+from evermix.io.sources.base import FileSource
 from evermix.io.sources.dialect import is_number
+from evermix.io.sources.errors import WrongKind
 from evermix.io.sources.several import joined
 from evermix.io.text import from_spec
 from evermix.io.text_counter import TextCounter

@@ -16,16 +16,10 @@ from evermix.io.similar_names import did_you_mean
 
 # Importing a format makes it known.
 from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # noqa: F401
-from evermix.io.sources.base import (
-    FileSource,
-    NoRows,
-    OtherWriting,
-    RowError,
-    SourceError,
-    find_format,
-)
+from evermix.io.sources.base import FileSource, find_format
 from evermix.io.sources.blocks import Block, BlockSource
 from evermix.io.sources.chunk import Chunk, Mark
+from evermix.io.sources.errors import NoRows, OtherWriting, RowError, SourceError
 from evermix.io.sources.follow import SUFFIXES
 from evermix.io.sources.jsonl import JsonLines
 from evermix.io.sources.options import Kind, Options

@@ -1,7 +1,7 @@
 """What can be done about a row that cannot be read."""
 
-from evermix.io.sources.base import SourceError
 from evermix.io.sources.encodings import NOT_UTF8
+from evermix.io.sources.errors import SourceError
 
 SKIP_BAD = "Correct the row, or leave out bad rows with --skip-bad."
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evermix.io.sources.base import RowError
+from evermix.io.sources.errors import RowError
 from evermix.io.sources.records import Record, RecordSource, Row
 
 _HEADER = 3

@@ -26,43 +26,22 @@ from evermix.io.similar_names import did_you_mean, no_such
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
 from evermix.io.sources.dialect import Writing, agreed_unit, as_written
+from evermix.io.sources.errors import (
+    ONE_PER_LINE,
+    ONE_TEXT_PER_LINE,
+    NoRows,
+    OtherWriting,
+    RowError,
+    SourceError,
+    WrongKind,
+    too_many,
+)
 from evermix.io.sources.options import Kind, Options
 from evermix.io.sources.row_numbers import REMEDY, WHAT, are_row_numbers
 from evermix.io.sources.strings import writings_of
 from evermix.io.sources.values import Time, read_time
 
 _COMPLAINTS_KEPT = 5
-ONE_TEXT_PER_LINE = "If each line is a text: jq -R '{text: .}' FILE > NEW.jsonl."
-IN_ONE_LINE = "Write each object into one line: jq -c . FILE > NEW.jsonl."
-ONE_PER_LINE = "Write each object into a line of its own: jq -c '.[]' FILE > NEW.jsonl."
-
-
-class SourceError(ValueError):
-    """A source cannot be read; the message names the file and the line or row."""
-
-
-class NoRows(SourceError):
-    """A file has no rows."""
-
-
-class WrongKind(SourceError):
-    """A file has rows of another kind, or with other columns, than were wanted."""
-
-
-class OtherWriting(SourceError):
-    """A file has numbers that are written otherwise than in rows before."""
-
-
-class RowError(ValueError):
-    """A row is invalid; the source adds the file and the line to the message."""
-
-
-def too_many(limit: int) -> str:
-    """Return what is expected where there are more features than allowed."""
-    return (
-        f"expected at most {limit:,} features (raise max_features, on the command line "
-        "--max-features, if you have memory for that many in each cluster)"
-    )
 
 
 class FileSource(ABC):

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix.io.sources.base import FileSource, SourceError
+from evermix.io.sources.base import FileSource
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
+from evermix.io.sources.errors import SourceError
 from evermix.io.sources.lines import changed, digest_file
 from evermix.io.sources.values import Time, find_bad_rows, some_rows
 

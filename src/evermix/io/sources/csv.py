@@ -12,7 +12,6 @@ import numpy as np
 from evermix._warning import warn
 from evermix._words import counted
 from evermix.io.similar_names import no_such
-from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import (
     LINES,
     LOOK,
@@ -23,6 +22,7 @@ from evermix.io.sources.dialect import (
     to_number,
 )
 from evermix.io.sources.encodings import NOT_UTF8
+from evermix.io.sources.errors import RowError
 from evermix.io.sources.layout import check_widths, find_layout, looks_like_row
 from evermix.io.sources.options import Kind
 from evermix.io.sources.records import Record, RecordSource, Row

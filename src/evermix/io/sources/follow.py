@@ -9,8 +9,8 @@ from hashlib import blake2b
 from io import BufferedReader
 from typing import TypeAlias
 
-from evermix.io.sources.base import SourceError
 from evermix.io.sources.chunk import Mark
+from evermix.io.sources.errors import SourceError
 from evermix.io.sources.lines import BLOCK, PAUSE, SKIPPED, LiveLines
 
 SUFFIXES = (".jsonl", ".ndjson")

@@ -6,8 +6,8 @@ from math import isfinite, isnan
 from typing import Any
 
 from evermix.io.similar_names import no_such, same_but_case
-from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import Writing
+from evermix.io.sources.errors import RowError
 from evermix.io.sources.options import Options
 from evermix.io.sources.strings import PLAIN, read_number
 from evermix.io.sources.values import is_missing, without_missing

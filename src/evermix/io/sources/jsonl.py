@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from evermix.io.similar_names import no_such, one_of
-from evermix.io.sources.base import IN_ONE_LINE, ONE_PER_LINE, RowError, WrongKind
 from evermix.io.sources.dialect import LOOK as FIRST
 from evermix.io.sources.encodings import NOT_UTF8
+from evermix.io.sources.errors import IN_ONE_LINE, ONE_PER_LINE, RowError, WrongKind
 from evermix.io.sources.json_table import JsonTable, flat, reached
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.options import Kind

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from evermix._limits import MAX_LINE
 from evermix.io.similar_names import did_you_mean
-from evermix.io.sources.base import SourceError
 from evermix.io.sources.encodings import AsUtf8, find_encoding, without_mark
+from evermix.io.sources.errors import SourceError
 
 PAUSE = b""
 """Comes in place of a line when a live source has had none for some time."""

@@ -14,8 +14,8 @@ from evermix.io.brokers import (
     parse_address,
     read_config,
 )
-from evermix.io.sources.base import SourceError
 from evermix.io.sources.chunk import Mark
+from evermix.io.sources.errors import SourceError
 from evermix.io.sources.lines import PAUSE, LiveLines
 from evermix.io.sources.options import Options
 

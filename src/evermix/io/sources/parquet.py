@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix.io.similar_names import did_you_mean, no_such
-from evermix.io.sources.base import RowError
 from evermix.io.sources.blocks import Block, BlockSource
 from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.durations import UNITS, find_durations, in_unit, unit_of
+from evermix.io.sources.errors import RowError
 from evermix.io.sources.options import Kind
 from evermix.io.sources.strings import PLAIN, read_number
 from evermix.io.sources.values import (

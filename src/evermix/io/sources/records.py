@@ -10,9 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from evermix.io.brokers import is_address
-from evermix.io.sources.base import FileSource, RowError, SourceError
+from evermix.io.sources.base import FileSource
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.encodings import other_than_utf8
+from evermix.io.sources.errors import RowError, SourceError
 from evermix.io.sources.follow import FollowedFiles
 from evermix.io.sources.lines import PAUSE, FileLines, LiveLines, Reading, StandardInput
 from evermix.io.sources.messages import Messages

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evermix.io.brokers import is_address
-from evermix.io.sources.base import FileSource, SourceError
+from evermix.io.sources.base import FileSource
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dialect import Writing, as_written
+from evermix.io.sources.errors import SourceError
 from evermix.io.sources.lines import REMEDY, changed, digest_file
 from evermix.io.sources.options import Kind
 from evermix.io.sources.values import Columns, objects, stack_chunks

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evermix.io.sources.base import RowError, SourceError, too_many
+from evermix.io.sources.errors import RowError, SourceError, too_many
 from evermix.io.sources.records import Record, RecordSource, Row
 
 
