@@ -15,14 +15,13 @@ from evermix._words import counted
 from evermix.cli.console import note, progress_bar
 from evermix.cli.input.documents import model_times
 from evermix.cli.input.model_rows import (
-    PROVISIONAL,
     about_model,
     check_rows,
+    note_if_provisional,
     novelty_of,
     open_rows_of,
     read_as_learnt,
     text_of,
-    texts_wait,
     usable,
 )
 from evermix.cli.input.rows import features, open_rows
@@ -82,8 +81,7 @@ def run(settings: Settings) -> None:
         raise CheckpointError(
             f"{settings.model} holds a dependent mixture, not a mixture or topic model."
         )
-    if texts_wait(extra):
-        note(f"warning: answers of {settings.model} are provisional: {PROVISIONAL}.")
+    note_if_provisional(settings.model, extra)
     settings, text = read_as_learnt(settings, extra), usable(text_of(extra), settings)
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows

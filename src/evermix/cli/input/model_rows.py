@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from evermix._words import counted
+from evermix.cli.console import note
 from evermix.cli.input.rows import COLUMNS, features, open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
@@ -35,6 +36,7 @@ def load_with_text(settings: Settings) -> tuple[Settings, Mixture, TextCounter |
     The settings are those for its rows, see :func:`read_as_learnt`.
     """
     mix, extra = load_with_extra(settings.model, settings.custom)
+    note_if_provisional(settings.model, extra)
     return read_as_learnt(settings, extra), mix, usable(text_of(extra), settings)
 
 
@@ -72,6 +74,12 @@ def text_of(extra: dict[str, Any]) -> TextCounter | None:
 def texts_wait(extra: dict[str, Any]) -> bool:
     """Whether a model is of a stream whose first texts wait for a vocabulary."""
     return bool(extra.get("stream", {}).get("waiting"))
+
+
+def note_if_provisional(path: Any, extra: dict[str, Any]) -> None:
+    """Warn that answers of a model are provisional, if texts wait for a vocabulary."""
+    if texts_wait(extra):
+        note(f"warning: answers of {path} are provisional: {PROVISIONAL}.")
 
 
 def check_texts_learnt(path: Any, extra: dict[str, Any], lost: str) -> None:
