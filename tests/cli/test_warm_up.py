@@ -124,9 +124,10 @@ def test_a_model_of_texts_that_wait_says_so_and_does_not_go_on_otherwise(tmp_pat
     assert '"provisional":' in (tmp_path / "model.html").read_text()
     assert children.run(tmp_path, "predict", "model.evermix", "texts.jsonl", "-q") == 0
     assert len((tmp_path / "stdout").read_text().splitlines()) == 20
-    assert (tmp_path / "stderr").read_text().count(
-        "warning: answers of model.evermix are prov"
-    ) == 1
+    warning = "warning: answers of model.evermix are provisional"
+    assert (tmp_path / "stderr").read_text().count(warning) == 1
+    assert children.run(tmp_path, "explain", "model.evermix", "texts.jsonl") == 0
+    assert (tmp_path / "stderr").read_text().count(warning) == 1
     more = ["--model", "model.evermix", "--out", "more.jsonl"]
     assert children.run(tmp_path, "stream", "texts.jsonl", *more) == 1
     assert "Let it go on with --resume" in (tmp_path / "stderr").read_text()
