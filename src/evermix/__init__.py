@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         Multinomial,
         Poisson,
         VonMisesFisher,
+        ZeroInflated,
         ZeroMeanGaussian,
     )
     from evermix.forgetting import Exponential
@@ -129,6 +130,7 @@ __all__ = [
     "StochasticVB",
     "TopicModel",
     "VonMisesFisher",
+    "ZeroInflated",
     "ZeroMeanGaussian",
     "coherence",
     "load",
@@ -148,7 +150,8 @@ _HOMES = {  # where names come from: modules are imported when one of their name
     ),
     "evermix.families": (
         "Bernoulli Categorical DiagonalGaussian FixedGaussian Gaussian LogGaussian "
-        "LogNormal LowRankGaussian Mixed Multinomial Poisson VonMisesFisher ZeroMeanGaussian"
+        "LogNormal LowRankGaussian Mixed Multinomial Poisson VonMisesFisher ZeroInflated "
+        "ZeroMeanGaussian"
     ),
     "evermix.forgetting": "Exponential",
     "evermix.io.checkpoint": "CheckpointError",

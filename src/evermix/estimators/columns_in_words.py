@@ -14,11 +14,12 @@ from evermix.families.log_normal import LogNormal
 
 SHOWN = 8  # names in a line
 TOGETHER, APART = "vary together", "each on its own"
-LOGS, IGNORED = "on the log scale", "ignored"
+LOGS, ZEROS, IGNORED = "on the log scale", "often 0", "ignored"
 ONE = {"categories": "category", "counts": "count", "directions": "direction"}
 ABOUT = {  # beside the names
     TOGETHER: "a covariance of its own for each cluster",
     LOGS: "ratios count, not differences",
+    ZEROS: "which has a probability of its own in each cluster",
 }
 
 
@@ -37,10 +38,14 @@ def column_groups(family: Family, names: Sequence[str] | None = None) -> dict[st
             _add(found, family, list(names))
         return found
     for block in family.blocks or ():
-        _add(found, block.family, list(map(str, block.names)))
+        names = list(map(str, block.names))
+        if block.of_zeros:
+            found.setdefault(ZEROS, []).extend(names)
+        else:
+            _add(found, block.family, names)
     if family.ignored:
         found[IGNORED] = list(family.ignored)
-    order = dict.fromkeys([TOGETHER, APART, LOGS, *found])
+    order = dict.fromkeys([TOGETHER, APART, LOGS, ZEROS, *found])
     return {name: found[name] for name in order if name in found}
 
 
@@ -66,10 +71,10 @@ def groups_in_words(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def groups_in_a_line(groups: Mapping[str, Sequence[str]]) -> str:
     """Return how many columns are in each group."""
-    sizes = {name: len(names) for name, names in groups.items() if names and name != LOGS}
+    sizes = {n: len(names) for n, names in groups.items() if names and n not in (LOGS, ZEROS)}
     counts = [f"{n:,} {ONE.get(name, name) if n == 1 else name}" for name, n in sizes.items()]
-    logs = len(groups.get(LOGS, ()))
-    return ", ".join(counts) + (f"; {logs:,} of them {LOGS}" if logs else "")
+    also = [f"{len(groups[name]):,} of them {name}" for name in (LOGS, ZEROS) if groups.get(name)]
+    return "; ".join([", ".join(counts), *also])
 
 
 def kinds_in_a_line(family: Mixed) -> str:

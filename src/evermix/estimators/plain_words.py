@@ -33,6 +33,8 @@ def rows_in_words(family: Family, n_columns: int) -> str:
         return f"{_counted(n_columns, 'column')} of {_kind(family)}"
     kinds = Counter[str]()
     for block in family.blocks or ():
+        if block.of_zeros:
+            continue
         kinds[_kind(block.family)] += len(block.names)
     text = f"a table with {_counted(sum(kinds.values()), 'column')}"
     if len(kinds) == 1:

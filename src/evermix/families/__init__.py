@@ -14,6 +14,7 @@ from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
 from evermix.families.poisson import Poisson
 from evermix.families.von_mises_fisher import VonMisesFisher
+from evermix.families.zero_inflated import ZeroInflated
 from evermix.families.zero_mean_gaussian import ZeroMeanGaussian
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Multinomial",
     "Poisson",
     "VonMisesFisher",
+    "ZeroInflated",
     "ZeroMeanGaussian",
 ]
 

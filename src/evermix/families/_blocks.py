@@ -1,7 +1,12 @@
-"""Blocks of a table: columns that share a family, and what a row has seen of them."""
+"""Blocks of a table: columns that share a family, and what a row has seen of them.
+
+A column that is 0 in many rows has two blocks, each with its own view of the numbers: one of
+whether they are not 0, and one of those that are not, for which a row with a 0 has seen nothing.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,6 +24,7 @@ from evermix.families.gaussian import Gaussian
 from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
 from evermix.families.poisson import Poisson
+from evermix.families.zero_inflated import ZeroInflated
 from evermix.kernels.families.mixed import COUNTS, GROUP, LEVELS, NORMAL, YES_NO
 
 PRODUCTS = Bernoulli, Poisson, DiagonalGaussian, FixedGaussian  # whose columns are independent
@@ -33,6 +39,8 @@ COMPILED: dict[type, int] = {
     Categorical: LEVELS,
 }
 
+ALL, WHETHER, REST = "all", "not 0", "rest"  # views: numbers, whether they are not 0, those others
+
 Name: TypeAlias = str | int
 
 
@@ -42,11 +50,23 @@ class Block(NamedTuple):
     names: tuple[Name, ...]
     family: Family
     weight: float = 1.0
+    view: str = ALL
 
     @property
     def label(self) -> str:
-        """The names as one word."""
-        return "+".join(map(str, self.names))
+        """The names as one word; with another view, its name too."""
+        names = "+".join(map(str, self.names))
+        return names if self.view != WHETHER else f"{names} {WHETHER}"
+
+    @property
+    def is_yes_no(self) -> bool:
+        """Whether the columns hold yes or no."""
+        return isinstance(self.family, Bernoulli) and self.view == ALL
+
+    @property
+    def of_zeros(self) -> bool:
+        """Whether it tells in which rows a column that is often 0 is not."""
+        return self.view == WHETHER
 
     @property
     def partly(self) -> bool:
@@ -89,11 +109,12 @@ class Block(NamedTuple):
         kind = GROUP if len(columns) > 1 else kind
         family = self.family
         scaled = family.scaled if isinstance(family, LogNormal | LogGaussian) else None
-        return Part(kind, family, columns, scaled)
+        return Part(kind, family, columns, partial(viewed, view=self.view), scaled)
 
     def to_spec(self) -> list[Any]:
         """Return the block as JSON-ready values."""
-        return [list(self.names), type(self.family).__name__, self.family.to_spec(), self.weight]
+        spec = [list(self.names), type(self.family).__name__, self.family.to_spec(), self.weight]
+        return spec if self.view == ALL else [*spec, self.view]
 
 
 class Span(NamedTuple):
@@ -108,9 +129,9 @@ class Span(NamedTuple):
 def checked_blocks(blocks: Any) -> tuple[Block, ...]:
     """Return blocks, given by the names of their columns, or raise TypeError or ValueError."""
     if isinstance(blocks, Mapping):
-        blocks = [(names, *_with_weight(family)) for names, family in blocks.items()]
+        blocks = [(names, *one) for names, family in blocks.items() for one in _parts_of(family)]
     found = []
-    for names, family, weight in blocks:
+    for names, family, weight, *view in blocks:
         names = tuple(names) if isinstance(names, tuple | list) else (names,)
         if not names or not all(isinstance(name, str | int) for name in names):
             raise TypeError(f"blocks must be named by columns (str or int), got {names!r}.")
@@ -119,8 +140,10 @@ def checked_blocks(blocks: Any) -> tuple[Block, ...]:
                 f"the block of {names!r} must be a family of dense rows such as em.Gaussian() (not "
                 f"LowRankGaussian), or a pair of it and a weight, got {family!r}."
             )
-        found.append(Block(names, family, hyper.positive(f"the weight of {names!r}", weight)))
-    columns = [name for block in found for name in block.names]
+        weight = hyper.positive(f"the weight of {names!r}", weight)
+        found.append(Block(names, family, weight, *view))
+    _check_views(found)
+    columns = [name for block in found for name in block.names if block.view != REST]
     twice = sorted({str(name) for name in columns if columns.count(name) > 1})
     if not found or twice or len({type(name) for name in columns}) > 1:
         raise ValueError(
@@ -131,26 +154,67 @@ def checked_blocks(blocks: Any) -> tuple[Block, ...]:
 
 def checked_order(order: Any, blocks: Sequence[Block] | None) -> tuple[str, ...]:
     """Return the names of all columns as rows have them, or raise ValueError."""
-    found, names = tuple(order), [name for block in blocks or () for name in block.names]
+    found, names = tuple(order), names_of(blocks or ())
     if set(found) != set(names) or len(found) != len(names):
         raise ValueError(f"order must hold every column of blocks once, got {list(found)!r}.")
     return found
 
 
-def _with_weight(family: Any) -> tuple[Any, Any]:
-    return (family[0], family[1]) if isinstance(family, tuple) and len(family) == 2 else (family, 1)
+def names_of(blocks: Sequence[Block]) -> list[Name]:
+    """Return the names of all columns, each once."""
+    return list(dict.fromkeys(name for block in blocks for name in block.names))
+
+
+def _parts_of(family: Any) -> list[tuple[Any, ...]]:
+    """Return families with their weights and views, as they are given for some columns."""
+    weighted = isinstance(family, tuple) and len(family) == 2
+    family, weight = family if weighted else (family, 1)
+    if isinstance(family, ZeroInflated):
+        return [(family.zero, weight, WHETHER), (family.family, weight, REST)]
+    return [(family, weight)]
+
+
+def _check_views(blocks: Sequence[Block]) -> None:
+    """Raise TypeError or ValueError unless a column's two views are where they belong."""
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        if len(block.names) > 1 and block.view != ALL:
+            raise ValueError(
+                f"em.ZeroInflated is for one column, got {block.names!r}. Give each column a block."
+            )
+        if block.view == WHETHER and after is not None and after[::3] == (block.names, REST):
+            ZeroInflated(after.family, block.family)  # type: ignore[arg-type]
+    views = [(block.names, block.view) for block in blocks]
+    whole = [(names, ALL) for names, view in views if view == ALL]
+    pairs = [(names, each) for names, view in views if view == WHETHER for each in (WHETHER, REST)]
+    if [one for one in views if one[1] != ALL] != pairs or len(whole) + len(pairs) < len(views):
+        raise ValueError("the blocks of a column that is often 0 must come one after the other.")
 
 
 def blocks_of_spec(spec: list[Any]) -> list[tuple[Any, ...]]:
     """Return what :meth:`Block.to_spec` described."""
     known = registered(Family)
-    return [(tuple(names), known[kind].from_spec(values), w) for names, kind, values, w in spec]
+    found = []
+    for names, kind, values, *rest in spec:
+        found.append((tuple(names), known[kind].from_spec(values), *rest))
+    return found
 
 
-def filled(X: Array, columns: Ints) -> tuple[Array, Array]:
+def viewed(part: Array, view: str) -> Array:
+    """Return numbers as a block sees them: what it does not is missing."""
+    if view == ALL:
+        return part
+    xp = namespace(part)
+    nan = xp.full_like(part, np.nan)
+    if view == REST:
+        return xp.where(part == 0, nan, part)
+    return xp.where(xp.isnan(part), nan, xp.astype(part != 0, part.dtype))
+
+
+def filled(X: Array, columns: Ints, view: str = ALL) -> tuple[Array, Array]:
     """Return some columns (N, d), with numbers where they are missing, and who saw all, (N,)."""
     xp = namespace(X)
     part = X[:, columns] if is_numpy(X) else xp.take(X, alike(columns, X), axis=1)
+    part = viewed(part, view)
     gone = xp.isnan(part)
     return xp.where(gone, xp.full_like(part, NEUTRAL), part), ~xp.any(gone, axis=1)
 

@@ -18,7 +18,8 @@ class Part(NamedTuple):
     kind: int
     family: Any
     columns: Ints
-    scaled: Callable[[Array], Array] | None = None  # what is done to the numbers first
+    seen: Callable[[Array], Array] | None = None  # what the block sees of the numbers
+    scaled: Callable[[Array], Array] | None = None  # what is done to these
 
 
 def table_rows(parts: Sequence[Part], X: Array) -> TableRows:
@@ -26,6 +27,7 @@ def table_rows(parts: Sequence[Part], X: Array) -> TableRows:
     values = []
     for part in parts:
         x = X[:, part.columns]
+        x = x if part.seen is None else part.seen(x)
         x = x if part.scaled is None else part.scaled(x)
         origin = getattr(part.family, "origin", None)
         values.append(x if origin is None else x - origin)
@@ -37,7 +39,7 @@ def table_rows(parts: Sequence[Part], X: Array) -> TableRows:
 def table_work(parts: Sequence[Part], tally: Tally) -> MixedWork:
     """Pack the tally's buffers and what is derived from them."""
     lines, column, start, at, first = [], 0, 0, 0, 0
-    for kind, family, columns, _ in parts:
+    for kind, family, columns, *_ in parts:
         d, S = len(columns), family.n_stats
         lines.append((kind, d, column, start, at, first, S))
         column, first = column + d, first + len(family.eta0)

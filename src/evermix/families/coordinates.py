@@ -5,6 +5,7 @@ from functools import singledispatch
 import numpy as np
 
 from evermix._xp import Array
+from evermix.families._blocks import viewed
 from evermix.families.base import Family
 from evermix.families.categorical import Categorical
 from evermix.families.log_gaussian import LogGaussian
@@ -41,7 +42,7 @@ def _(family: Mixed, X: Array) -> Array:
     """What is missing is the mean of the rest."""
     parts = []
     for block, columns in zip(family.blocks, family.columns_of_blocks, strict=True):
-        part = X[:, columns]
+        part = viewed(X[:, columns], block.view)
         points = coordinates(block.family, part)
         gone = np.broadcast_to(np.isnan(part), points.shape)  # levels have several coordinates
         mean = np.where(gone, 0.0, points).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Floats, Ints
-from evermix.families._blocks import patterns
+from evermix.families._blocks import REST, WHETHER, patterns
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
 from evermix.families.categorical import Categorical
@@ -24,16 +24,25 @@ def imputed(family: Mixed, X: Floats, eta: Floats, r: Floats) -> Floats:
 
     ``r`` (N, K) are the probabilities of the clusters given what was seen of each row. Numbers get
     their mean over the clusters (positive ones that of their logarithms), levels and yes/no the
-    most probable value.
+    most probable value; so it is with zeros of columns that are often 0.
     """
     out = X.copy()
+    other = np.ones_like(r)  # probabilities (N, K) that the column at hand is not 0
     for block, span, own in family.etas(eta):
+        if block.view == WHETHER:
+            other = np.broadcast_to(own[:, 0] / own[:, 1], r.shape)
+            continue
         part = X[:, span.columns]
         gone = np.isnan(part)
         if not gone.any():
             continue
         rows = np.flatnonzero(gone.any(axis=1))
-        found = filled(block.family, part[rows], own, r[rows])
+        if block.view == REST:
+            joint = r[rows] * other[rows]
+            known = joint.sum(axis=1, keepdims=True)
+            found = filled(block.family, part[rows], own, joint / known) * (known >= 0.5)
+        else:
+            found = filled(block.family, part[rows], own, r[rows])
         out[np.ix_(rows, span.columns)] = np.where(gone[rows], found, part[rows])
     return out
 
@@ -53,10 +62,11 @@ def drawn(family: Mixed, X: Floats, eta: Floats, r: Floats, rng: np.random.Gener
         if isinstance(block.family, Categorical):
             own = np.where((own[:-1] > own[-1]).any(axis=0), own, 0.0)
         for i, k in zip(rows, slots, strict=True):
-            part = out[i, span.columns]
+            part = X[i, span.columns]
             gone = np.isnan(part)
             if gone.any():
-                part[gone] = _drawn_block(block.family, part, own[k], gone, rng)
+                found = _drawn_block(block.family, part, own[k], gone, rng)
+                part[gone] = found * out[i, span.columns][gone] if block.view == REST else found
                 out[i, span.columns] = part
     return out
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array, Bools
-from evermix.families._blocks import Block, Name
+from evermix.families._blocks import ALL, Block, Name
 from evermix.families.amounts import knee_in_group
 from evermix.families.base import Family
 from evermix.families.dense import FULL_ONLY, MAX_FULL_COVARIANCE
@@ -142,7 +142,7 @@ def _knees(block: Block) -> dict[Name, float]:
 
 def _is_normal(block: Block) -> bool:
     """Whether columns share a covariance with each other, or may share one with others."""
-    family, usual = block.family, block.weight == 1.0
+    family, usual = block.family, (block.weight, block.view) == (1.0, ALL)
     if isinstance(family, LogNormal):
         return usual and family.knee is not None and len(block.names) == 1
     if isinstance(family, LogGaussian):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evermix._xp import Floats, Ints
+from evermix.families._blocks import WHETHER
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
 from evermix.families.categorical import Categorical
@@ -190,9 +191,15 @@ def _(family: Mixed, stats: Floats, mass: Floats, most: int) -> list[Mark]:
         enough = np.minimum(USED, 0.5 * mass)  # parts of rows of other clusters are no value of it
         if seen.min() > 0 and np.all(seen >= enough):
             for mark in marks(block.family, own, seen, most):
+                mark = _of_zeros(mark) if block.view == WHETHER else mark
                 found.append(mark._replace(column=int(span.columns[mark.column])))
     found = [mark for mark in found if mark.gain > 0] or found
     return sorted(found, key=lambda mark: -mark.gain)[:most]
+
+
+def _of_zeros(mark: Mark) -> Mark:
+    """Return a mark of the rows that are 0 for one of those that are not."""
+    return mark._replace(level=0, here=1.0 - mark.here, elsewhere=1.0 - mark.elsewhere)
 
 
 def _normal(family: Any, first: Floats, second: Floats, mass: Floats, most: int) -> list[Mark]:

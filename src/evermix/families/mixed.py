@@ -23,6 +23,8 @@ import numpy as np
 from evermix._xp import Array, Floats, alike, host, namespace
 from evermix.families._blocks import (
     NEUTRAL,
+    REST,
+    WHETHER,
     Block,
     Name,
     Span,
@@ -32,11 +34,14 @@ from evermix.families._blocks import (
     filled,
     marginal_base,
     marginal_scores,
+    names_of,
+    viewed,
 )
 from evermix.families._table_work import Part, table_rows, table_work
 from evermix.families.base import Family
 from evermix.families.gaussian import Gaussian
 from evermix.families.values import first_outside
+from evermix.families.zero_inflated import ZeroInflated
 from evermix.tally import Tally
 
 
@@ -49,8 +54,9 @@ class Mixed(Family):
     blocks : dict, optional
         By the name of a column, or the names of several: the family of the block, or a pair of the
         family and a weight. Names are those of a table's columns; in arrays they are the numbers of
-        columns. The log likelihood of a block counts ``weight`` times (1 if it is not given). None:
-        chosen from the columns.
+        columns. The log likelihood of a block counts ``weight`` times (1 if it is not given). A
+        column that is 0 in many rows can have :class:`ZeroInflated` for a family. None: chosen from
+        the columns.
     ignored : sequence of str, default=()
         Columns that tables may have beside these, and that are not looked at, such as ids of rows.
     order : sequence of str, optional
@@ -94,7 +100,7 @@ class Mixed(Family):
         """The names of the columns, in the order of rows."""
         if self.order is not None:
             return tuple(self.order)
-        found = [name for block in self.blocks for name in block.names]
+        found = names_of(self.blocks)
         return tuple(sorted(found) if isinstance(found[0], int) else found)
 
     @cached_property
@@ -133,10 +139,10 @@ class Mixed(Family):
         family, X = self.for_columns(X.shape[1]), host(X)
         inside = np.ones(X.shape, dtype=bool)
         for block, columns in zip(family.blocks, family.columns_of_blocks, strict=True):
-            part = X[:, columns]
+            part = viewed(X[:, columns], block.view)
             found = block.family.inside(np.where(np.isnan(part), NEUTRAL, part))
             if found is not None:
-                inside[:, columns] = found if found.ndim == 2 else found[:, None]
+                inside[:, columns] &= found if found.ndim == 2 else found[:, None]
         return inside
 
     def check(self, X: Array) -> None:
@@ -146,7 +152,7 @@ class Mixed(Family):
             return
         column = int(np.argmin(inside)) % X.shape[1]
         name = self.names[column]
-        block = next(block for block in self.blocks if name in block.names)
+        block = [block for block in self.blocks if name in block.names][-1]
         wanted, advice = block.family.support
         known = "" if isinstance(name, int) else f" ({name!r})"
         raise ValueError(f"{wanted}, got {first_outside(X, inside)}{known}. {advice}".rstrip())
@@ -186,7 +192,7 @@ class Mixed(Family):
         """Yield blocks, independent columns apart, with the rows (M, d) that have seen them."""
         family = self.for_columns(X.shape[1])
         for block in (one for several in family.blocks for one in several.columns_alone()):
-            part = X[:, [family.names.index(name) for name in block.names]]
+            part = viewed(X[:, [family.names.index(name) for name in block.names]], block.view)
             rows = part[~np.isnan(part).any(axis=1)]
             yield block, rows if len(rows) else np.full((1, part.shape[1]), NEUTRAL)
 
@@ -251,7 +257,7 @@ class Mixed(Family):
     def _stacked(self, X: Array, numbers: Any) -> Array:
         parts = []
         for block, span in self._parts:
-            x, seen = filled(X, span.columns)
+            x, seen = filled(X, span.columns, block.view)
             weight = namespace(x).astype(seen, x.dtype)[:, None] * block.weight
             parts.append(numbers(block.family, x) * weight)
             if span.stop > span.end:
@@ -283,7 +289,7 @@ class Mixed(Family):
         """Log base measure of what each row has seen, (N,)."""
         total = 0.0
         for block, span in self._parts:
-            x, seen = filled(X, span.columns)
+            x, seen = filled(X, span.columns, block.view)
             base = block.weight * block.family.log_base(x)
             total = total + namespace(x).where(seen, base, 0.0 * base)
             if block.partly:
@@ -327,7 +333,7 @@ class Mixed(Family):
         """Log density (N, K) of what each row has seen, base measure left out."""
         total = 0.0
         for block, span, own in self.etas(alike(eta, X)):
-            x, seen = filled(X, span.columns)
+            x, seen = filled(X, span.columns, block.view)
             score = block.log_predictive(x, own)
             total = total + namespace(x).where(seen[:, None], score, 0.0 * score)
             if block.partly:
@@ -347,7 +353,8 @@ class Mixed(Family):
         """Draw one row (D,), with nothing missing."""
         row = np.empty(self._D)
         for block, span, own in self.etas(eta[None, :]):
-            row[span.columns] = block.family.draw(own[0], mass, rng)
+            values = block.family.draw(own[0], mass, rng)
+            row[span.columns] = values * row[span.columns] if block.view == REST else values
         return row
 
     # ---- loops over rows -------------------------------------------------------------------
@@ -392,8 +399,13 @@ class Mixed(Family):
 
     def __repr__(self) -> str:
         shown = []
-        for names, family, weight in self.blocks or ():
+        zero: Any = None
+        for names, family, weight, view in self.blocks or ():
+            if view == WHETHER:
+                zero = family
+                continue
             key = repr(names[0] if len(names) == 1 else names)
-            shown.append(f"{key}: {family!r}" if weight == 1 else f"{key}: ({family!r}, {weight})")
+            one = repr(ZeroInflated(family, zero) if view == REST else family)
+            shown.append(f"{key}: {one}" if weight == 1 else f"{key}: ({one}, {weight})")
         ignored = f", ignored={self.ignored!r}" if self.ignored else ""
         return f"Mixed({{{', '.join(shown)}}}{ignored})" if shown else "Mixed()"

@@ -49,7 +49,7 @@ def _(family: Categorical) -> dict[str, Any]:
 
 @hyperparameters.register
 def _(family: Mixed) -> dict[str, Any]:
-    found: dict[str, Any] = {"Mixed.blocks": repr([(b.names, b.weight) for b in family.blocks])}
+    found: dict[str, Any] = {"Mixed.blocks": repr([(b.label, b.weight) for b in family.blocks])}
     for block in family.blocks:
         own = hyperparameters(block.family)
         found |= {f"{block.label}: {name}": value for name, value in own.items()}

@@ -82,7 +82,7 @@ def _(family: Categorical, mass: Floats) -> tuple[Floats, Floats]:
 @statistics_range.register
 def _(family: Mixed, mass: Floats) -> tuple[Floats, Floats]:
     lows, highs = [], []
-    for (_, kind, weight), span in zip(family.blocks, family.spans, strict=True):
+    for (_, kind, weight, _), span in zip(family.blocks, family.spans, strict=True):
         low, high = statistics_range(kind, weight * mass)
         nothing, shape = np.zeros((len(mass), span.stop - span.end)), (len(mass), kind.n_stats)
         lows += [np.broadcast_to(low, shape), nothing]

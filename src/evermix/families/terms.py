@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from evermix._xp import Array, Floats, Ints
 from evermix.families import _covariance as matrices
-from evermix.families._blocks import Block, filled, marginal
+from evermix.families._blocks import Block, filled, marginal, viewed
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
 from evermix.families.categorical import Categorical
@@ -205,7 +205,7 @@ def _(family: Mixed, X: Array, eta: Floats) -> Terms:
     columns, values = [np.zeros(0, dtype=np.int64)], [np.zeros((len(eta), 0))]
     rest: dict[str, Floats] = {}
     for block, span, own in family.etas(eta):
-        part = X[:, span.columns]
+        part = viewed(X[:, span.columns], block.view)
         seen = np.flatnonzero(~np.isnan(part[0]))
         if len(seen) == 0 or (len(seen) < part.shape[1] and not block.partly):
             continue
@@ -213,7 +213,10 @@ def _(family: Mixed, X: Array, eta: Floats) -> Terms:
         columns.append(span.columns[found.columns])
         values.append(found.values)
         rest |= {f"{name} of {block.label}": each for name, each in found.rest.items()}
-    return Terms(np.concatenate(columns), np.hstack(values), rest)
+    every: Ints
+    every, places = np.unique(np.concatenate(columns), return_inverse=True)
+    at_column = np.eye(len(every))[places]  # (C, D): a column with two views has two terms
+    return Terms(every, np.hstack(values) @ at_column, rest)
 
 
 def _of_block(block: Block, part: Floats, eta: Floats, seen: Ints) -> Terms:

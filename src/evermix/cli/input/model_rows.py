@@ -13,7 +13,6 @@ from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.data.tables import quoted
 from evermix.estimators.files import load_with_extra
 from evermix.estimators.mixture.new_words import proba_with_new_words
-from evermix.families import Bernoulli
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Chunk, Source, SourceError
@@ -169,7 +168,7 @@ def known_kinds(model: Any) -> dict[str, Any]:
     family = model.learner_.model.family
     ignored = map(str, family.ignored)  # of which any cells are taken
     words = {name for name, some in levels.items() if all(isinstance(one, str) for one in some)}
-    yes_no = {str(b.names[0]) for b in family.blocks if isinstance(b.family, Bernoulli)}
+    yes_no = {str(b.names[0]) for b in family.blocks if b.is_yes_no}
     return {
         "known": family.names,
         "numbers": tuple(n for n in map(str, family.names) if n not in levels.keys() | yes_no),

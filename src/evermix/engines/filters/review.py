@@ -226,7 +226,7 @@ def _untouched(model: Model, learnt: Model, tally: Tally, kept: KeptRows, anew: 
 def _same_frame(before: Family, now: Family) -> bool:
     """Whether two families have the same statistics, but for their origin."""
     if isinstance(before, Mixed) and isinstance(now, Mixed):
-        if [block.names for block in before.blocks] != [block.names for block in now.blocks]:
+        if [block.label for block in before.blocks] != [block.label for block in now.blocks]:
             return False  # columns share a covariance in one of them
         pairs = zip(before.blocks, now.blocks, strict=True)
         return all(_same_frame(a.family, b.family) for a, b in pairs)

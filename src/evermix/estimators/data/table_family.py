@@ -1,11 +1,12 @@
 """Which family suits each column of a table: words, levels, amounts, numbers, ids of rows."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from evermix._warning import warn
 from evermix._xp import Floats
@@ -19,8 +20,8 @@ from evermix.estimators.data.tables import (
     quoted,
     without_marks,
 )
-from evermix.families import Bernoulli, Categorical, Mixed
-from evermix.families.amounts import ZEROS, knee_in_group, knee_of
+from evermix.families import Bernoulli, Categorical, Mixed, ZeroInflated
+from evermix.families.amounts import ZEROS, has_spike, knee_in_group, knee_of
 from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.families.dense import MAX_FULL_COVARIANCE
@@ -31,6 +32,7 @@ from evermix.io.sources.values import Columns
 FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
 LARGEST_COUNT = 100  # up to which counts are: guests, visits, children
+LEVELS, RISING, SAME = 3, 0.8, 0.7  # more levels, correlation of ranks, neighbours alike
 ONES = 0.2  # rows with 1 for each with 0, from which on whole numbers are counts
 NAMES, UNIQUE = 50, 0.9  # rows with words of which so many are different: their names
 CODES, FEWEST = 300, 3  # rows with words, and rows for each of these, below which they are codes
@@ -52,8 +54,9 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     """Choose blocks for the columns of a table; None if it is an array of known numbers.
 
     Words are categories, and so are a few different numbers, and small counts with zeros: a
-    Gaussian would open a cluster for each. Amounts of very different sizes are normal on the log
-    scale, other numbers on their own. Up to 32 of both share a covariance if little is missing;
+    Gaussian would open a cluster for each. Where numbers are 0 in many rows, whether they are has a
+    probability of its own. Amounts of very different sizes are normal on the log scale, other
+    numbers on their own. Up to 32 of both share a covariance if little is missing;
     where clusters are searched for, the rows decide whether they do. Names and numbers of rows,
     dates and columns without any value are ignored; of a stream, where these are not the ``whole``
     table, empty ones only if it begins with enough rows.
@@ -86,16 +89,24 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     _warn_of_many_words({name: one for name, one in columns.items() if name not in kept})
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
         return None
-    knees: dict[str, float] = {}  # of columns of numbers
-    blocks: dict[Any, Family] = {}
+    blocks: dict[Any, Family | ZeroInflated] = {}
+    few = {n: c.values for n, c in columns.items() if c.kind == "number" and _is_few(c.values)}
+    many = {n: c.values for n, c in columns.items() if c.kind == "number" and n not in few}
+    pairs = {name: other for name in few if (other := _followed(few[name], many))}
+    in_pairs = dict.fromkeys([*pairs.values(), *pairs])
+    knees = dict.fromkeys(in_pairs, 0.0)  # of numbers; multiples are so on a linear scale
     for name, (kind, values) in columns.items():
+        if name in in_pairs:
+            continue
         if kind == "yes/no":
             blocks[name] = Bernoulli()
-        elif kind in ("level", "date") or _is_few(values):  # dates alone are refused later
+        elif kind in ("level", "date") or name in few:  # dates alone are refused later
             blocks[name] = Categorical()
+        elif has_spike(values):
+            blocks[name] = ZeroInflated(alone(name, knee_of(values[values != 0])).family)
         else:
             knees[name] = knee_of(values)
-    together = _together(knees, {name: columns[name].values for name in knees})
+    together = _together(knees, {name: columns[name].values for name in knees}, in_pairs)
     found = [group(together)] if together else []
     found += [alone(name, knee) for name, knee in knees.items() if name not in together]
     ignored = tuple(name for name in table.names if name not in columns)
@@ -128,9 +139,12 @@ def _length(column: Column) -> float:
     return float(np.mean([len(str(value)) for value in column.values if value is not None]))
 
 
-def _together(knees: Mapping[str, float], columns: Mapping[str, Floats]) -> dict[str, float]:
+def _together(
+    knees: Mapping[str, float], columns: Mapping[str, Floats], pairs: Collection[str]
+) -> dict[str, float]:
     """The knees of the columns that may share a covariance, amounts first; empty if none do."""
-    some = {name: knee for name, knee in knees.items() if knee == knee_in_group(columns[name])}
+    fits = {name for name, knee in knees.items() if knee == knee_in_group(columns[name])}
+    some = {name: knee for name, knee in knees.items() if name in fits or name in pairs}
     seen = _seen_together({name: columns[name] for name in sorted(some, key=lambda n: not some[n])})
     if len(seen) > MAX_FULL_COVARIANCE:
         seen = [name for name in seen if not knees[name]]
@@ -245,6 +259,27 @@ def _are_counts(known: Floats) -> bool:
     zeros, ones = (int(np.count_nonzero(known == number)) for number in (0, 1))
     small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT)))
     return small and zeros > ZEROS * len(known) and ones >= ONES * zeros
+
+
+def _followed(levels: Floats, columns: Mapping[str, Floats]) -> str | None:
+    """The column of numbers, such as a price, of which whole numbers are a multiple in most rows.
+
+    Rows that are neighbours by that column have the same level. So the levels are numbers that
+    share a covariance with it: if both were independent in a cluster, there would be one for each
+    level.
+    """
+    for name, values in columns.items():
+        seen = np.isfinite(values) & np.isfinite(levels)
+        known = levels[seen][np.argsort(values[seen], kind="stable")]
+        if len(np.unique(known)) > LEVELS and _rank_correlation(known) > RISING:
+            if np.mean(np.diff(known) == 0) >= SAME:
+                return name
+    return None
+
+
+def _rank_correlation(values: Floats) -> float:
+    """The correlation of the ranks of numbers (N,) with their places."""
+    return float(np.corrcoef(rankdata(values), np.arange(len(values)))[0, 1])
 
 
 def _share_seen(values: Floats) -> float:

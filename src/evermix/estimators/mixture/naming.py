@@ -80,7 +80,7 @@ def _yes_no(family: Family) -> Iterable[int]:
     """Return the numbers of the columns of a family that hold yes or no."""
     if isinstance(family, Mixed):
         each = zip(family.blocks or (), family.columns_of_blocks, strict=True)
-        some = [columns for block, columns in each if isinstance(block.family, Bernoulli)]
+        some = [columns for block, columns in each if block.is_yes_no]
         return (int(d) for columns in some for d in columns)
     return range(family.n_features or 0) if isinstance(family, Bernoulli) else ()
 
