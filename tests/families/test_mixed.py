@@ -202,6 +202,11 @@ def test_independent_columns_of_one_family_are_learnt_each():
         ({"a": "gaussian"}, "family of dense rows"),
         ({"a": (Gaussian(), -1.0)}, "weight of .* positive"),
         ({1.5: Gaussian()}, "named by columns"),
+        ({("a", "b"): em.ZeroInflated()}, "for one column"),
+        ([(("a",), Bernoulli(), 1.0, "not 0")], "one after the other"),
+        ([(("a",), LogNormal(), 1.0, "rest")], "one after the other"),
+        ([(("a",), Gaussian(), 1.0, "not 0"), (("a",), LogNormal(), 1.0, "rest")], "Bernoulli"),
+        ([(("a",), Bernoulli(), 1.0, "not 0"), (("b",), LogNormal(), 1.0, "rest")], "one after"),
     ],
 )
 def test_blocks_that_make_no_sense_are_refused(blocks, problem):

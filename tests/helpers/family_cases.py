@@ -16,6 +16,7 @@ from evermix.families import (
     Multinomial,
     Poisson,
     VonMisesFisher,
+    ZeroInflated,
     ZeroMeanGaussian,
 )
 
@@ -48,6 +49,15 @@ BLOCKS = {
 WEIGHTS = BLOCKS | {"a": (Gaussian(), 0.5), "level": (Categorical(0.7), 2.5)}
 AMOUNTS = {("a", "b", "c"): LogGaussian(knees=np.array([0.0, 0.5, 2.0])), "d": LogNormal(knee=0.5)}
 SOME_HOLES = np.where((_rng.random((N, 2)) < 0.2)[:, [0, 0, 0, 1]], np.nan, REALS)
+ZEROS = {
+    "spent": ZeroInflated(),
+    "yes": Bernoulli(),
+    "change": ZeroInflated(Gaussian(), Bernoulli(0.5, 2.0)),
+    "worth": ZeroInflated(LogNormal(knee=0.5)),
+}
+_OFTEN = np.column_stack([np.exp(REALS[:, 0] / 3), BITS[:, 0], REALS[:, 2:]])
+_OFTEN[:, [0, 2, 3]] *= _rng.random((N, 3)) < 0.6
+OFTEN = np.where(_rng.random((N, 4)) < 0.2, np.nan, _OFTEN)
 
 _CASES = {
     "multinomial": (Multinomial(), sparse.csr_array(COUNTS)),
@@ -79,6 +89,7 @@ _CASES = {
     "mixed": (Mixed(BLOCKS), TABLE),
     "mixed-holes": (Mixed(BLOCKS), HOLES),
     "mixed-amounts": (Mixed(AMOUNTS), SOME_HOLES),
+    "mixed-zeros": (Mixed(ZEROS), OFTEN),
     "mixed-weights": (Mixed(WEIGHTS), HOLES),
     "mixed-numbers": (Mixed(), REALS),
     "poisson-fractions": (Poisson(shape=0.3, rate=np.linspace(0.5, 2, 6)), FRACTIONS),

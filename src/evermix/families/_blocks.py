@@ -176,7 +176,7 @@ def _parts_of(family: Any) -> list[tuple[Any, ...]]:
 
 def _check_views(blocks: Sequence[Block]) -> None:
     """Raise TypeError or ValueError unless a column's two views are where they belong."""
-    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+    for block, after in zip(blocks, [*blocks[1:], None], strict=False):  # there may be none
         if len(block.names) > 1 and block.view != ALL:
             raise ValueError(
                 f"em.ZeroInflated is for one column, got {block.names!r}. Give each column a block."

@@ -7,16 +7,19 @@ from scipy import sparse
 
 from evermix._words import counted
 from evermix._xp import Array
+from evermix.families.amounts import has_spike
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
 from evermix.families.categorical import Categorical
 from evermix.families.dense import FULL_ONLY, MAX_FULL_COVARIANCE
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.kinds import zero_inflated
 from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
 from evermix.families.von_mises_fisher import VonMisesFisher
+from evermix.families.zero_inflated import ZeroInflated
 
 FEW = 10  # different whole numbers up to which they are levels
 SAMPLE = 1000  # rows that are looked at first
@@ -62,8 +65,9 @@ def choose(X: Array, levels: bool = True, enough: int | None = None) -> Choice:
         )
     few = _columns_of_levels(first) if known and levels else []
     same = _constant_columns(X) if enough is None and levels else []
-    if gone or few or same:
-        return _columns_apart(X.shape[1], few, same, gone)
+    often = _columns_of_zeros(first, few) if known and levels else []
+    if gone or few or same or often:
+        return _columns_apart(X, few, same, often, gone)
     return _of_vectors(X)
 
 
@@ -129,6 +133,13 @@ def _columns_of_levels(X: Array) -> list[int]:
     return [j for j in range(X.shape[1]) if all(_are_codes(part[:, j]) for part in (_sample(X), X))]
 
 
+def _columns_of_zeros(X: Array, few: list[int]) -> list[int]:
+    """Return the columns of X (N, D) that hold exactly 0 in many rows, but for those of levels."""
+    if X.shape[1] > MAX_FULL_COVARIANCE:
+        return []
+    return [j for j in range(X.shape[1]) if j not in few and has_spike(X[:, j])]
+
+
 def _are_codes(values: Array) -> bool:
     """Whether numbers can be codes of levels, of which at least two occur."""
     known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
@@ -145,22 +156,27 @@ def _constant_columns(X: Array) -> list[int]:
     return same if len(same) < X.shape[1] else []
 
 
-def _columns_apart(D: int, few: list[int], same: list[int], gone: bool) -> Choice:
-    """Choose a table of D columns, some of which hold levels or are constant.
+def _columns_apart(
+    X: Array, few: list[int], same: list[int], often: list[int], gone: bool
+) -> Choice:
+    """Choose a table of columns, some of which hold levels, are constant or often 0.
 
     Values may be missing. If none is, columns of numbers share a covariance, unless they are many;
     where clusters are searched for, the rows decide whether they do. The variance of a constant
     column is not learnt: the more rows a cluster has, the nearer to zero it would be, and the
     better large clusters would look.
     """
-    blocks: dict[Any, Family] = {j: Categorical() for j in few}
+    D = X.shape[1]
+    blocks: dict[Any, Family | ZeroInflated] = {j: Categorical() for j in few}
     blocks |= {j: FixedGaussian() for j in same}
+    blocks |= {j: zero_inflated(X[:, j]) for j in often}
     numbers = [j for j in range(D) if j not in blocks]
     together = 1 < len(numbers) <= MAX_FULL_COVARIANCE and not gone
     blocks |= dict.fromkeys([tuple(numbers)] if together else numbers, Gaussian())
     reasons = [f"{len(few)} of {D} columns hold few different whole numbers, taken for levels"]
     reasons = reasons if few else []
     reasons += [f"{len(same)} of {D} columns are constant"] if same else []
+    reasons += [f"{len(often)} of {D} columns are often 0"] if often else []
     reasons += ["values are missing, which is integrated out"] if gone else []
     return Choice(Mixed(blocks), "; ".join(reasons))
 

@@ -25,7 +25,7 @@ from evermix.families.amounts import ZEROS, has_spike, knee_in_group, knee_of
 from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.families.dense import MAX_FULL_COVARIANCE
-from evermix.families.kinds import WHOLE, alone, group
+from evermix.families.kinds import WHOLE, alone, group, zero_inflated
 from evermix.io.sources.row_numbers import REMEDY, WHAT, are_row_numbers
 from evermix.io.sources.values import Columns
 
@@ -103,7 +103,7 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
         elif kind in ("level", "date") or name in few:  # dates alone are refused later
             blocks[name] = Categorical()
         elif has_spike(values):
-            blocks[name] = ZeroInflated(alone(name, knee_of(values[values != 0])).family)
+            blocks[name] = zero_inflated(values)
         else:
             knees[name] = knee_of(values)
     together = _together(knees, {name: columns[name].values for name in knees}, in_pairs)
