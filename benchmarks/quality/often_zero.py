@@ -23,10 +23,11 @@ SETS = (
     "hawks,olive,glass,statlog,keel_australian,keel_bands,keel_heart,keel_penbased,keel_pima,"
     "keel_segment"
 )
+GMM = {"tables": "onehot_gmm_bic"}
 METHODS = {
     "fit": lambda one: em.Mixture(random_state=0).fit_predict(one.X),
     "stream": lambda one: em.Mixture(random_state=0).partial_fit(one.X).predict(one.X),
-    "gmm_bic": lambda one: PEERS["gmm_bic"].run(one, 0).labels,
+    "gmm_bic": lambda one: PEERS[GMM.get(one.kind, "gmm_bic")].run(one, 0).labels,
 }
 
 
