@@ -187,6 +187,8 @@ def test_cards_say_how_many_are_zero():
     for k, share in shares.items():
         mine = table["snacks"][mix.labels_ == of_kind[k].id]
         assert share == pytest.approx(np.mean(mine == 0), abs=0.02)
+    hardly = {trait.column: trait for trait in reversed(of_kind[0].traits)}["snacks"]
+    assert hardly.level == 0  # before what the few others spent
     texts = [str(trait) for card in of_kind.values() for trait in card.traits]
     assert any(text.startswith("snacks = 0: ") for text in texts)
 

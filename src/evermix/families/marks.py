@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evermix._xp import Floats, Ints
-from evermix.families._blocks import WHETHER
+from evermix.families._blocks import REST, WHETHER
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
 from evermix.families.categorical import Categorical
@@ -191,7 +191,10 @@ def _(family: Mixed, stats: Floats, mass: Floats, most: int) -> list[Mark]:
         enough = np.minimum(USED, 0.5 * mass)  # parts of rows of other clusters are no value of it
         if seen.min() > 0 and np.all(seen >= enough):
             for mark in marks(block.family, own, seen, most):
-                mark = _of_zeros(mark) if block.view == WHETHER else mark
+                if block.view == WHETHER:
+                    mark = _of_zeros(mark)
+                if block.view == REST:  # which sets the cluster apart in some of its rows only
+                    mark = mark._replace(gain=mark.gain * float(seen[0] / mass[0]))
                 found.append(mark._replace(column=int(span.columns[mark.column])))
     found = [mark for mark in found if mark.gain > 0] or found
     return sorted(found, key=lambda mark: -mark.gain)[:most]
