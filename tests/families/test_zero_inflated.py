@@ -7,8 +7,8 @@ from scipy.integrate import quad
 from sklearn.metrics import adjusted_mutual_info_score
 
 import evermix as em
-from evermix.families.amounts import has_spike
 from evermix.families.imputing import drawn, imputed
+from evermix.families.often_zero import has_spike, zero_inflated
 from helpers.family_cases import CASES, OFTEN
 
 NAN = np.nan
@@ -224,3 +224,53 @@ def test_columns_of_an_array_that_are_often_zero():
     assert "2 of 3 columns are often 0" in mix.family_reason_
     assert mix.n_clusters_ == 3
     assert adjusted_mutual_info_score(kind, mix.labels_) > 0.8
+
+
+@pytest.mark.parametrize("noise", [0.1, 2.0])
+def test_numbers_that_follow_another_column_share_a_covariance_with_it(noise):
+    """A weight that is 0 where it was not measured says more together with the height."""
+    rng = np.random.default_rng(0)
+    height = rng.normal(np.array([160, 175, 185])[rng.integers(3, size=800)], 6.0)
+    weight = np.where(rng.random(800) < 0.1, 0.0, 0.9 * height - 80 + rng.normal(0, noise, 800))
+    names = ["height", "weight"]
+    assert not zero_inflated(dict(zip(names, (height, weight), strict=True)))
+    assert set(zero_inflated(dict(zip(names, (rng.permutation(height), weight), strict=True)))) == {
+        "weight"
+    }
+
+
+@pytest.mark.parametrize("columns", [["boxes"], ["total"], ["boxes", "total"]])
+def test_counts_and_their_totals_cut_no_cluster(columns):
+    rng = np.random.default_rng(1)
+    kind = rng.integers(3, size=900)
+    boxes = rng.poisson(np.array([0.2, 2.2, 7.0])[kind])
+    day = np.where(rng.random(900) < 0.7, kind, rng.integers(3, size=900))
+    table = pd.DataFrame({"boxes": boxes, "total": 18.5 * boxes})[columns]
+    table["day"], table["km"] = np.array(list("abc"))[day], rng.normal(4.0 * kind)
+    if len(columns) == 2:
+        with pytest.warns(UserWarning, match="'total' holds a multiple of another column"):
+            mix = em.Mixture(random_state=0).fit(table)
+    else:
+        mix = em.Mixture(random_state=0).fit(table)
+    assert mix.n_clusters_ == 3
+    assert adjusted_mutual_info_score(kind, mix.labels_) > 0.9
+
+
+def test_columns_of_an_array_keep_their_names():
+    """Rows of a data frame of numbers are an array, whose columns have names nevertheless."""
+    table, _ = shop(900, 0)
+    numbers = table[["snacks", "drinks", "stay"]]
+    mix = em.Mixture(random_state=0)
+    for start in range(0, 900, 300):
+        mix.partial_fit(numbers[start : start + 300])
+    assert {t.column for card in mix.cards() for t in card.traits} <= set(numbers)
+    holes = numbers.head(3).copy()
+    holes.iloc[0, 0] = NAN
+    assert not mix.impute(holes).isna().any(axis=None)
+    why = mix.explain(numbers.iloc[[0]])
+    assert "snacks" in {each.name for each in why.contributions}
+
+
+def test_negative_numbers_are_named_with_what_takes_them():
+    with pytest.raises(ValueError, match=r"numbers >= 0, got -1.0 .*em.ZeroInflated\(em.Gaussian"):
+        em.Mixture(em.Mixed({0: em.ZeroInflated()})).fit([[0.0], [2.0], [-1.0]])

@@ -19,7 +19,7 @@ ONE = {"categories": "category", "counts": "count", "directions": "direction"}
 ABOUT = {  # beside the names
     TOGETHER: "a covariance of its own for each cluster",
     LOGS: "ratios count, not differences",
-    ZEROS: "which has a probability of its own in each cluster",
+    ZEROS: "0 has a probability of its own in each cluster",
 }
 
 
@@ -38,11 +38,11 @@ def column_groups(family: Family, names: Sequence[str] | None = None) -> dict[st
             _add(found, family, list(names))
         return found
     for block in family.blocks or ():
-        names = list(map(str, block.names))
+        own = [names[d] if names and isinstance(d, int) else str(d) for d in block.names]
         if block.of_zeros:
-            found.setdefault(ZEROS, []).extend(names)
+            found.setdefault(ZEROS, []).extend(own)
         else:
-            _add(found, block.family, names)
+            _add(found, block.family, own)
     if family.ignored:
         found[IGNORED] = list(family.ignored)
     order = dict.fromkeys([TOGETHER, APART, LOGS, ZEROS, *found])

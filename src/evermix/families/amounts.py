@@ -9,7 +9,6 @@ GAIN = 0.1  # log likelihood of a row by which the log scale must be better than
 LOW, HIGH = 0.05, 0.95  # shares of the positive numbers that are small, and that are not large
 RANGE = 2.5  # least ratio of large amounts to small ones
 ZEROS = 0.05  # largest share of zeros in columns that may share a covariance
-SPIKE = 3  # times that 0 is more frequent than any other number, where it is no usual one
 
 
 def knee_of(values: Floats) -> float:
@@ -27,16 +26,6 @@ def knee_of(values: Floats) -> float:
     with np.errstate(over="ignore", invalid="ignore"):  # of sizes that no family takes
         gain = 0.5 * np.log(np.var(known) / np.var(np.arcsinh(known / double))) - logs.mean()
     return float(0.5 * double) if gain > GAIN else 0.0
-
-
-def has_spike(values: Floats) -> bool:
-    """Whether exactly 0 is in so many rows that a normal distribution of all does not suit them."""
-    known = values[np.isfinite(values)]
-    rest = known[known != 0]
-    zeros = len(known) - len(rest)
-    if len(rest) < ENOUGH or zeros <= ZEROS * len(known):
-        return False
-    return zeros > SPIKE * int(np.unique(rest, return_counts=True)[1].max())
 
 
 def knee_in_group(values: Floats) -> float:

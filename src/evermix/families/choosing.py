@@ -7,17 +7,16 @@ from scipy import sparse
 
 from evermix._words import counted
 from evermix._xp import Array
-from evermix.families.amounts import has_spike
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
 from evermix.families.categorical import Categorical
 from evermix.families.dense import FULL_ONLY, MAX_FULL_COVARIANCE
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
-from evermix.families.kinds import zero_inflated
 from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
+from evermix.families.often_zero import zero_inflated
 from evermix.families.von_mises_fisher import VonMisesFisher
 from evermix.families.zero_inflated import ZeroInflated
 
@@ -65,9 +64,9 @@ def choose(X: Array, levels: bool = True, enough: int | None = None) -> Choice:
         )
     few = _columns_of_levels(first) if known and levels else []
     same = _constant_columns(X) if enough is None and levels else []
-    often = _columns_of_zeros(first, few) if known and levels else []
+    often = _often_zero(first, few + same) if known and levels else {}
     if gone or few or same or often:
-        return _columns_apart(X, few, same, often, gone)
+        return _columns_apart(X.shape[1], few, same, often, gone)
     return _of_vectors(X)
 
 
@@ -133,11 +132,11 @@ def _columns_of_levels(X: Array) -> list[int]:
     return [j for j in range(X.shape[1]) if all(_are_codes(part[:, j]) for part in (_sample(X), X))]
 
 
-def _columns_of_zeros(X: Array, few: list[int]) -> list[int]:
-    """Return the columns of X (N, D) that hold exactly 0 in many rows, but for those of levels."""
+def _often_zero(X: Array, others: list[int]) -> dict[int, ZeroInflated]:
+    """Return families for the columns of X (N, D) that are often 0, but for ``others``."""
     if X.shape[1] > MAX_FULL_COVARIANCE:
-        return []
-    return [j for j in range(X.shape[1]) if j not in few and has_spike(X[:, j])]
+        return {}
+    return zero_inflated({j: X[:, j] for j in range(X.shape[1]) if j not in others})
 
 
 def _are_codes(values: Array) -> bool:
@@ -157,7 +156,7 @@ def _constant_columns(X: Array) -> list[int]:
 
 
 def _columns_apart(
-    X: Array, few: list[int], same: list[int], often: list[int], gone: bool
+    D: int, few: list[int], same: list[int], often: dict[int, ZeroInflated], gone: bool
 ) -> Choice:
     """Choose a table of columns, some of which hold levels, are constant or often 0.
 
@@ -166,10 +165,9 @@ def _columns_apart(
     column is not learnt: the more rows a cluster has, the nearer to zero it would be, and the
     better large clusters would look.
     """
-    D = X.shape[1]
     blocks: dict[Any, Family | ZeroInflated] = {j: Categorical() for j in few}
     blocks |= {j: FixedGaussian() for j in same}
-    blocks |= {j: zero_inflated(X[:, j]) for j in often}
+    blocks |= often
     numbers = [j for j in range(D) if j not in blocks]
     together = 1 < len(numbers) <= MAX_FULL_COVARIANCE and not gone
     blocks |= dict.fromkeys([tuple(numbers)] if together else numbers, Gaussian())

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from evermix._xp import Array, Bools, Floats
+from evermix._xp import Array, Bools
 from evermix.families._blocks import ALL, Block, Name
-from evermix.families.amounts import knee_in_group, knee_of
+from evermix.families.amounts import knee_in_group
 from evermix.families.base import Family
 from evermix.families.dense import FULL_ONLY, MAX_FULL_COVARIANCE
 from evermix.families.diagonal_gaussian import DiagonalGaussian
@@ -19,7 +19,6 @@ from evermix.families.log_normal import LogNormal
 from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
 from evermix.families.opening import left_open
-from evermix.families.zero_inflated import ZeroInflated
 
 FULL_ROWS = 6  # for each column; of fewer, full covariances make many clusters of one
 WHOLE = 0.85  # least share of rows that have seen all columns of a full covariance
@@ -96,11 +95,6 @@ def group(knees: Mapping[Any, float]) -> Block:
 def alone(name: Name, knee: float) -> Block:
     """Return the block of one column of numbers, on the log scale if it has a knee."""
     return Block((name,), LogNormal(knee=knee) if knee else Gaussian())
-
-
-def zero_inflated(values: Floats) -> ZeroInflated:
-    """Return the family of a column that is often 0."""
-    return ZeroInflated(alone(0, knee_of(values[values != 0])).family)
 
 
 def apart(family: Mixed, still: Sequence[Name] = ()) -> Mixed:

@@ -154,6 +154,9 @@ class Mixed(Family):
         name = self.names[column]
         block = [block for block in self.blocks if name in block.names][-1]
         wanted, advice = block.family.support
+        if block.view == REST:
+            wanted = "ZeroInflated() needs numbers >= 0"
+            advice = "Use em.ZeroInflated(em.Gaussian())."
         known = "" if isinstance(name, int) else f" ({name!r})"
         raise ValueError(f"{wanted}, got {first_outside(X, inside)}{known}. {advice}".rstrip())
 

@@ -29,13 +29,16 @@ def refilled(
     found: Floats,
     levels: Levels,
     written: Mapping[str, Writing],
+    whole_columns: Sequence[bool] = (),
 ) -> Any:
     """Return a table like X with values of found (N, D) where rows (N, D) have NaN.
 
-    ``written`` has the units of columns of durations.
+    ``written`` has the units of columns of durations. ``whole_columns`` says which columns have
+    held whole numbers only, if that is known.
     """
     table, columns = Table(X), {}
-    for j, name in enumerate(map(str, family.names)):
+    named = isinstance(family.names[0], str)  # else the columns of arrays, which tables had
+    for j, name in enumerate(map(str, family.names if named else table.names)):
         gone = np.isnan(rows[:, j])
         if name not in table.names or not gone.any():
             continue
@@ -52,7 +55,9 @@ def refilled(
             yes_no = table.column(name).kind == "yes/no"
             values = values.astype(bool) if yes_no else values
             known = rows[~gone, j]
-            if len(known) and not yes_no and np.all(known == np.rint(known)):  # ages, counts
+            always = len(whole_columns) > 0 and bool(whole_columns[j])
+            ages = len(known) > 0 and bool(np.all(known == np.rint(known)))  # or counts
+            if (always or ages) and not yes_no:
                 values = np.rint(values)
             seen = [whole[row] for row in np.flatnonzero(~gone).tolist()]
             fills, kind = _numbers(_type(raw), values[gone], yes_no, seen)

@@ -1,7 +1,7 @@
 """Which family suits each column of a table: words, levels, amounts, numbers, ids of rows."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,12 @@ from evermix.estimators.data.tables import (
     without_marks,
 )
 from evermix.families import Bernoulli, Categorical, Mixed, ZeroInflated
-from evermix.families.amounts import ZEROS, has_spike, knee_in_group, knee_of
+from evermix.families.amounts import ZEROS, knee_in_group, knee_of
 from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.families.dense import MAX_FULL_COVARIANCE
-from evermix.families.kinds import WHOLE, alone, group, zero_inflated
+from evermix.families.kinds import WHOLE, alone, group
+from evermix.families.often_zero import zero_inflated
 from evermix.io.sources.row_numbers import REMEDY, WHAT, are_row_numbers
 from evermix.io.sources.values import Columns
 
@@ -33,11 +34,13 @@ FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
 LARGEST_COUNT = 100  # up to which counts are: guests, visits, children
 LEVELS, RISING, SAME = 3, 0.8, 0.7  # more levels, correlation of ranks, neighbours alike
+EXACT = 0.9  # rows in which a total is a number times the price
 ONES = 0.2  # rows with 1 for each with 0, from which on whole numbers are counts
 NAMES, UNIQUE = 50, 0.9  # rows with words of which so many are different: their names
 CODES, FEWEST = 300, 3  # rows with words, and rows for each of these, below which they are codes
 MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
 KEEP = "Give such a column a block in em.Mixed (em.Categorical) if it tells of clusters."
+NOTHING_NEW = "Give such a column a block in em.Mixed if it tells more than the other."
 EMPTY = 50  # rows of a stream without a value from which on a column is taken for an empty one
 LATER = "Give such a column a block in em.Mixed if later rows have values."
 MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -92,20 +95,27 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     blocks: dict[Any, Family | ZeroInflated] = {}
     few = {n: c.values for n, c in columns.items() if c.kind == "number" and _is_few(c.values)}
     many = {n: c.values for n, c in columns.items() if c.kind == "number" and n not in few}
-    pairs = {name: other for name in few if (other := _followed(few[name], many))}
+    totals = {name for name, values in {**few, **many}.items() if _is_multiple(name, values, few)}
+    if totals:
+        _warn(sorted(totals), "a multiple of another column in nearly all rows", NOTHING_NEW)
+    columns = {name: column for name, column in columns.items() if name not in totals}
+    few, many = (_without(each, totals) for each in (few, many))
+    often = zero_inflated(many)
+    lone = _without(many, often)
+    pairs = {name: other for name in few if (other := _followed(few[name], lone))}
     in_pairs = dict.fromkeys([*pairs.values(), *pairs])
     knees = dict.fromkeys(in_pairs, 0.0)  # of numbers; multiples are so on a linear scale
-    for name, (kind, values) in columns.items():
+    for name, (kind, _) in columns.items():
         if name in in_pairs:
             continue
         if kind == "yes/no":
             blocks[name] = Bernoulli()
         elif kind in ("level", "date") or name in few:  # dates alone are refused later
             blocks[name] = Categorical()
-        elif has_spike(values):
-            blocks[name] = zero_inflated(values)
+        elif name in often:
+            blocks[name] = often[name]
         else:
-            knees[name] = knee_of(values)
+            knees[name] = knee_of(many[name])
     together = _together(knees, {name: columns[name].values for name in knees}, in_pairs)
     found = [group(together)] if together else []
     found += [alone(name, knee) for name, knee in knees.items() if name not in together]
@@ -249,7 +259,7 @@ def _is_few(values: Floats) -> bool:
     if np.isinf(known).any():
         return False
     whole, different = bool(np.all(known == np.rint(known))), len(np.unique(known))
-    if whole and _are_counts(known):
+    if _are_counts(_in_steps(known)):
         return FEWEST * different <= len(known)
     return different <= min(FEW_WHOLE if whole else FEW, len(known) // 10)
 
@@ -257,7 +267,7 @@ def _is_few(values: Floats) -> bool:
 def _are_counts(known: Floats) -> bool:
     """Whether whole numbers are small counts: many are 0, and 1 is no rarity beside it."""
     zeros, ones = (int(np.count_nonzero(known == number)) for number in (0, 1))
-    small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT)))
+    small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT) & (known == np.rint(known))))
     return small and zeros > ZEROS * len(known) and ones >= ONES * zeros
 
 
@@ -270,11 +280,47 @@ def _followed(levels: Floats, columns: Mapping[str, Floats]) -> str | None:
     """
     for name, values in columns.items():
         seen = np.isfinite(values) & np.isfinite(levels)
+        if np.mean(seen) < WHOLE:  # too many gaps for a covariance
+            continue
         known = levels[seen][np.argsort(values[seen], kind="stable")]
         if len(np.unique(known)) > LEVELS and _rank_correlation(known) > RISING:
             if np.mean(np.diff(known) == 0) >= SAME:
                 return name
     return None
+
+
+def _is_multiple(name: str, values: Floats, counts: Mapping[str, Floats]) -> bool:
+    """Whether numbers are another column of whole numbers times a price: totals.
+
+    Of the two, the second would count what is known once more. As levels they would be independent
+    within clusters, so that there would be one for each level.
+    """
+    for other, whole in counts.items():
+        seen = np.isfinite(values) & np.isfinite(whole)
+        some = seen & (whole != 0)
+        if other == name or len(np.unique(whole[some])) < LEVELS:
+            continue
+        price = float(np.median(values[some] / whole[some]))
+        near = np.isclose(values[seen], price * whole[seen], rtol=1e-3, atol=0.0)
+        if price > 1 and np.mean(near) >= EXACT:
+            return True
+    return False
+
+
+def _without(columns: Mapping[str, Floats], names: Container[str]) -> dict[str, Floats]:
+    return {name: values for name, values in columns.items() if name not in names}
+
+
+def _in_steps(known: Floats) -> Floats:
+    """Return numbers in units of their smallest difference, if all are multiples of it.
+
+    So are totals of one price.
+    """
+    different = np.unique(known)
+    if len(different) < LEVELS or different[0] != 0:
+        return known
+    steps = known / np.diff(different).min()
+    return np.rint(steps) if np.allclose(steps, np.rint(steps), atol=1e-6) else known
 
 
 def _rank_correlation(values: Floats) -> float:

@@ -108,7 +108,7 @@ class Trait:
     def brief(self) -> str:
         """Return what it is here, in a few letters: ``city = Rome (80 %)`` or ``height 30.1``."""
         column, here, _ = replace(self, mean=None).parts()
-        named = f"column {column}" if column.isdigit() else column
+        named = f"column {column}" if self.column.isdigit() else column
         if self.kind == FACTOR and (self.range is None or self.range[0] != 0):
             middle = written(self.here, 4 if not self._comma else 3, self._comma)
             here = with_unit(self.unit, middle)

@@ -71,4 +71,5 @@ class Imputation:
         if not is_table(X):
             return found
         kept = vars(self)
-        return refilled(family, X, rows, found, kept.get("levels_", {}), kept.get("written_", {}))
+        learnt = kept.get("levels_", {}), kept.get("written_", {}), kept.get("whole_", ())
+        return refilled(family, X, rows, found, *learnt)

@@ -38,7 +38,7 @@ class Names(NamedTuple):
         levels = dict(vars(mix).get("levels_", {}))
         if columns is None:
             columns = vars(mix).get("feature_names_in_", own_names(mix))
-            if isinstance(family, Mixed):
+            if isinstance(family, Mixed) and isinstance(family.names[0], str):
                 columns = family.names
         written = vars(mix).get("written_", {})
         units = {str(name): one.unit for name, one in written.items() if name_of(one.unit)}
