@@ -52,7 +52,18 @@ def test_a_mixture_answers_as_the_command_line_does(folder, command):
     assert mix.predict(NEW, novelty=0.5).tolist() == wanted
     why = mix.explain(NEW[0])
     assert why.cluster == lines[0]["cluster"] and why == mix.explain([NEW[0]])
+    for text, each in zip(NEW, novelty, strict=True):
+        assert mix.explain(text).novelty == pytest.approx(each, rel=1e-4)
     assert mix.coarse(1, NEW).tolist() == [min(mix.cluster_ids_)] * 3
+
+
+def test_an_explanation_in_python_tells_that_words_are_new(folder):
+    evermix("stream", "texts.jsonl", "--out", "o", "--checkpoint", "m.evermix", "--quiet")
+    mix, unknown = em.load("m.evermix"), " quark gluon meson baryon lepton boson neutrino"
+    known, new = (mix.explain(NEW[0] + words) for words in ("", unknown))
+    assert "looks new" not in repr(known) and "looks new" in repr(new)
+    assert new.novelty == mix.novelty([NEW[0] + unknown])[0] > 0.5
+    assert new.contributions == known.contributions  # unknown words are in no column
 
 
 def test_what_is_saved_in_python_keeps_its_words(folder):

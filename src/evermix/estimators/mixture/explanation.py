@@ -61,7 +61,8 @@ class Explanation:
     probability : float
         Of the cluster, among all that there are.
     novelty : float
-        The probability that the row is of none of them, but of a new one.
+        The probability that the row is of none of them, but of a new one; see
+        ``Mixture.novelty``.
     log_odds : float
         Log probability of the cluster minus that of the other.
     contributions : tuple of Contribution
@@ -120,6 +121,7 @@ class ExplanationQuestions:
     """Why rows are in their clusters."""
 
     learner_: Learner
+    novelty: Callable[[Any], Array]
     _prepared: Callable[[Any], Array]  # validates rows
 
     def explain(
@@ -163,7 +165,7 @@ class ExplanationQuestions:
             raise ValueError(f"explain takes one row at a time, got {X.shape[0]}.")
         fitted = self.learner_.shown.fitted
         known = Names.of(self, fitted.point.model.family, names)
-        why = explained(fitted, X, known, against)
+        why = explained(fitted, X, known, against, float(self.novelty(rows)[0]))
         return _with_new_levels(why, rows, vars(self)) if is_table(rows) else why
 
 
@@ -189,8 +191,10 @@ def one_row(row: Any) -> Any:
     return np.asarray(row)[None, :] if flat and texts_in(row) is None else row
 
 
-def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Explanation:
-    """Return why one prepared row X (1, D) is in its cluster."""
+def explained(
+    fitted: Fitted, X: Array, names: Names, against: int | None, novelty: float
+) -> Explanation:
+    """Return why one prepared row X (1, D) is in its cluster, given its novelty."""
     model, state, _ = fitted.point
     ids, joint = state.tally.ids, fitted.log_joint(X)[0]
     order = np.argsort(-joint[:-1], kind="stable")
@@ -220,7 +224,7 @@ def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Ex
         state.lineage.hand.names.get(int(ids[best])),
         state.lineage.hand.names.get(int(ids[other])) if other < len(ids) else None,
         float(shares[best] / shares.sum()),
-        float(fitted.novelty(X)[0]),
+        novelty,
         float(joint[best] - joint[other]),
         tuple(sorted(each, key=lambda one: -abs(one.log_odds))),
     )
