@@ -96,6 +96,43 @@ def test_the_name_follows_a_merge_by_the_engine():
     assert lineage.hand.names == {1: "one"}
 
 
+def test_a_cluster_is_called_by_its_name_wherever_an_id_is_taken():
+    mix = em.Mixture().partial_fit(rows()[0])
+    a, b, c = ids_of(mix)
+    mix.rename(a, "fam").rename(b, "near").rename("near", "beside")
+    assert mix.card("fam") == mix.card(a) and mix.card("beside").name == "beside"
+    assert mix.explain(CENTRES[2], against="fam") == mix.explain(CENTRES[2], against=a)
+    assert mix.pin("fam").card(a).pinned and not mix.unpin("fam").card(a).pinned
+    assert mix.merge_clusters(["fam", b, str(c)]) == a and mix.n_clusters_ == 1
+    assert mix.split_cluster("fam") in mix.cluster_ids_ and mix.n_clusters_ == 2
+
+
+ASKED = {
+    "card": lambda mix, which: mix.card(which),
+    "rename": lambda mix, which: mix.rename(which, "x"),
+    "merge": lambda mix, which: mix.merge_clusters([which, mix.cluster_ids_[0]]),
+    "split": lambda mix, which: mix.split_cluster(which),
+    "pin": lambda mix, which: mix.pin(which),
+    "unpin": lambda mix, which: mix.unpin(which),
+    "explain": lambda mix, which: mix.explain(CENTRES[0], against=which),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_a_name_that_no_cluster_has_is_told_by_every_method(ask):
+    mix = em.Mixture().partial_fit(rows()[0])
+    mix.rename(int(mix.cluster_ids_[0]), "family")
+    with pytest.raises(ValueError, match="no cluster has the name 'famly'. Did you mean 'family'"):
+        ask(mix, "famly")
+    for wrong in (0.5, None, [0]):
+        if wrong is None and ask is ASKED["explain"]:
+            continue
+        with pytest.raises(TypeError, match="called by its id or its name, such as 3 or 'tall'"):
+            ask(mix, wrong)
+    with pytest.raises(TypeError, match=r"a list of ids, .*, got 'family'"):
+        mix.merge_clusters("family")
+
+
 # ---- merges ------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,15 @@ def test_names_are_shown_saved_and_taken_away(documents, tmp_path):
     assert model.rename(0, None).card(0).name == before and model.names_ == {}
 
 
+def test_a_topic_is_called_by_its_name(documents):
+    model = fitted(documents).rename(0, "printers")
+    assert model.card("printers") == model.card(0)
+    assert model.rename("printers", "paper").names_ == {0: "paper"}
+    for ask in (model.card, lambda name: model.rename(name, "x")):
+        with pytest.raises(ValueError, match="no topic has the name 'papr'. Did you mean 'paper'"):
+            ask("papr")
+
+
 def test_names_that_cannot_be_given(documents):
     model = fitted(documents).rename(0, "printers")
     for topic, name, error in (
@@ -71,7 +80,7 @@ def test_names_stay_while_topics_do(documents, tmp_path):
         assert model.fit(documents).names_ == {}
 
 
-@pytest.mark.parametrize("topic", [1.5, True, "a", 99, -1])
+@pytest.mark.parametrize("topic", [1.5, True, 99, -1])
 def test_what_is_no_topic_gets_no_name(documents, topic):
     with pytest.raises(ValueError, match="there is no topic"):
         fitted(documents).rename(topic, "ink")

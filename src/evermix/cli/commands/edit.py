@@ -4,19 +4,17 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from evermix._words import listed
 from evermix.cli.console import note
 from evermix.cli.input.model_rows import all_rows, check_texts_learnt, read_as_learnt, text_of
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.captions import parts_shown
 from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, TopicModel, files
+from evermix.estimators.ids import id_called
+from evermix.estimators.mixture.held import cluster_id
 from evermix.hand import MERGE, SPLIT
 from evermix.io.checkpoint import CheckpointError
-from evermix.io.similar_names import one_of
 from evermix.io.text_counter import TextCounter
-
-NAMED = 20  # names that an error lists
 
 
 def run(settings: Settings) -> None:
@@ -123,30 +121,8 @@ def _only_id(mix: Mixture, settings: Settings) -> int:
     return _id(mix, settings.arguments[0])
 
 
-def _names(model: Mixture | TopicModel) -> dict[int, str]:
-    """Return the names of the clusters or topics that there are, by their ids."""
-    if isinstance(model, TopicModel):
-        return model.names_
-    alive = set(model.cluster_ids_.tolist())
-    return {id: name for id, name in model.lineage_.hand.names.items() if id in alive}
-
-
 def _id(model: Mixture | TopicModel, word: Any) -> int:
     """Return the id of a cluster or topic called by its id or name, or raise ValueError."""
-    try:
-        return int(word)
-    except ValueError:
-        pass
-    names, noun = _names(model), "topic" if isinstance(model, TopicModel) else "cluster"
-    named = [id for id, name in names.items() if name == word]
-    if len(named) > 1:
-        raise ValueError(f"{noun}s {', '.join(map(str, named))} are called {word}: say which id.")
-    if named:
-        return named[0]
-    known = f"No {noun} has a name yet"
-    if names:
-        known = f"The names are {listed(sorted(set(names.values())), NAMED)}"
-    raise ValueError(
-        f"no {noun} has the name {word!r}.{one_of(word, names.values())} {known}. Ids are whole "
-        "numbers, which `evermix info` shows."
-    )
+    if isinstance(model, TopicModel):
+        return id_called(word, model.names_, "topic")
+    return cluster_id(model, word)

@@ -13,7 +13,7 @@ from evermix.engines.filters.by_hand import merged, rows_of, split
 from evermix.estimators.mixture.cards import CardQuestions
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.going_on import kept, live
-from evermix.estimators.mixture.held import absent
+from evermix.estimators.mixture.held import absent, cluster_id
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings, parameters_of
 from evermix.estimators.plain_words import ids_in_words
@@ -24,12 +24,13 @@ from evermix.state import State
 class ByHand(CardQuestions):
     """Clusters that people name, merge, split and pin; learning goes on afterwards.
 
-    Names, pins and what was done are part of ``lineage_.hand`` and of saved files.
+    Clusters are called by their ids or by their names. Names, pins and what was done are part of
+    ``lineage_.hand`` and of saved files.
     """
 
     engine: Any
 
-    def rename(self, id: int, name: str | None) -> Self:
+    def rename(self, id: int | str, name: str | None) -> Self:
         """Call a cluster by a name, on cards and in the output of the command line.
 
         Labels stay ids, and a name must not be a whole number, as they are. The name stays with the
@@ -46,23 +47,23 @@ class ByHand(CardQuestions):
         >>> mix.rename(mix.predict([[0.0, 9.0]])[0], "tall").cards()[1].name
         'tall'
         """
-        learner = self._checked_learner([id])
+        learner = self._checked_learner([id := cluster_id(self, id)])
         hand = deepcopy(learner.state.lineage.hand)
         if name is None:
-            hand.names.pop(int(id), None)
+            hand.names.pop(id, None)
         else:
             owner = {other: own for own, other in hand.names.items()}.get(new_name(name), id)
             if owner != id:
                 raise ValueError(
                     f"cluster {owner} is called {name!r} already: choose another name."
                 )
-            hand.names[int(id)] = name
-        hand.changes.append(Change(RENAME, rows_learnt(learner), (int(id),)))
+            hand.names[id] = name
+        hand.changes.append(Change(RENAME, rows_learnt(learner), (id,)))
         lineage = replace(learner.state.lineage, hand=hand)
         self._go_on(learner, replace(learner.state, lineage=lineage), named=True)
         return self
 
-    def merge_clusters(self, ids: Iterable[int], pin: bool = True) -> int:
+    def merge_clusters(self, ids: Iterable[int | str], pin: bool = True) -> int:
         """Make one cluster of several: the first of these ids, which is returned.
 
         Mass and statistics add up, so that nothing is lost. After a ``fit`` the model goes on as a
@@ -71,16 +72,16 @@ class ByHand(CardQuestions):
 
         Parameters
         ----------
-        ids : iterable of int
-            Two or more of ``cluster_ids_``.
+        ids : iterable of int or str
+            Two or more of ``cluster_ids_``, or their names.
         pin : bool
             Whether to :meth:`pin` the result. Otherwise a review may split it again.
         """
-        if not isinstance(ids, Iterable):
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
             raise TypeError(
                 f"merge_clusters takes a list of ids, such as merge_clusters([2, 4]), got {ids!r}."
             )
-        some = list(dict.fromkeys(int(id) for id in ids))
+        some = list(dict.fromkeys(cluster_id(self, id) for id in ids))
         if len(some) < 2:
             raise ValueError(f"merge_clusters wants two or more different ids, got {some}.")
         learner = self._editable(some)
@@ -91,7 +92,7 @@ class ByHand(CardQuestions):
         self._go_on(learner, state, merges=[(gone, some[0]) for gone in some[1:]])
         return some[0]
 
-    def split_cluster(self, id: int, X: Any = None, pin: bool = True) -> int:
+    def split_cluster(self, id: int | str, X: Any = None, pin: bool = True) -> int:
         """Make two clusters of one, and return the id of the new one, which is the smaller part.
 
         The rows of a cluster are divided as well as two clusters can, and each part gets its share
@@ -103,14 +104,14 @@ class ByHand(CardQuestions):
 
         Parameters
         ----------
-        id : int
-            One of ``cluster_ids_``.
+        id : int or str
+            One of ``cluster_ids_``, or its name.
         X : array, CSR matrix or table (N, D), optional
             Rows of the cluster; those of others are left out. None: the rows that a stream keeps.
         pin : bool
             Whether to :meth:`pin` both parts. Otherwise a review may merge them again.
         """
-        learner = self._editable([id := int(id)])
+        learner = self._editable([id := cluster_id(self, id)])
         if X is not None:
             rows = self._prepared(X)
             rows = host(rows) if is_foreign(rows) else rows
@@ -129,17 +130,17 @@ class ByHand(CardQuestions):
         self._go_on(learner, state, births=[new])
         return new
 
-    def pin(self, id: int) -> Self:
+    def pin(self, id: int | str) -> Self:
         """Keep a cluster: it is never dropped, merged or split, but by hand.
 
         It goes on learning its rows. In models that forget, it fades until one row is left of it,
         so that it is there when its subject comes back. For engines see :meth:`merge_clusters`.
         """
-        return self._set_pin(int(id), True)
+        return self._set_pin(cluster_id(self, id), True)
 
-    def unpin(self, id: int) -> Self:
+    def unpin(self, id: int | str) -> Self:
         """Undo :meth:`pin`."""
-        return self._set_pin(int(id), False)
+        return self._set_pin(cluster_id(self, id), False)
 
     def _set_pin(self, id: int, pinned: bool) -> Self:
         learner = self._editable([id])

@@ -14,7 +14,7 @@ from evermix.estimators.mixture.card import Card, Example, Trait
 from evermix.estimators.mixture.explanation import ExplanationQuestions
 from evermix.estimators.mixture.fit_results import in_order
 from evermix.estimators.mixture.fitted import Fitted
-from evermix.estimators.mixture.held import absent, held
+from evermix.estimators.mixture.held import absent, cluster_id, held
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names
 from evermix.estimators.plain_words import ids_in_words
@@ -35,9 +35,9 @@ LEFT, CHANCE = 0.1, 1e-5  # of the rows that it should have had lately, and that
 class CardQuestions(ExplanationQuestions):
     """Cards of the clusters, and why rows are in them."""
 
-    def card(self, id: int, X: Any = None, names: Sequence[str] | None = None) -> Card:
-        """Return the card of one cluster; parameters are those of :meth:`cards`."""
-        writer = self._writer(X, names)
+    def card(self, id: int | str, X: Any = None, names: Sequence[str] | None = None) -> Card:
+        """Return the card of the cluster of an id or name; parameters are as in :meth:`cards`."""
+        writer, id = self._writer(X, names), cluster_id(self, id)
         at = np.flatnonzero(writer.ids == id)
         if not len(at):
             raise ValueError(absent(writer.state.lineage, id, ids_in_words(writer.ids.tolist())))

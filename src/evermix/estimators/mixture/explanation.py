@@ -13,6 +13,7 @@ from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.estimators.data.tables import Table, is_table
 from evermix.estimators.data.texts import texts_in
 from evermix.estimators.mixture.fitted import Fitted
+from evermix.estimators.mixture.held import cluster_id
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, Value, shown
 from evermix.estimators.plain_words import ids_in_words
@@ -125,7 +126,7 @@ class ExplanationQuestions:
     _prepared: Callable[[Any], Array]  # validates rows
 
     def explain(
-        self, row: Any, against: int | None = None, names: Sequence[str] | None = None
+        self, row: Any, against: int | str | None = None, names: Sequence[str] | None = None
     ) -> Explanation:
         """Return why a row is in its most probable cluster, and not in the next one or a new one.
 
@@ -137,11 +138,11 @@ class ExplanationQuestions:
         ----------
         row : array (D,), or one row of whatever :meth:`predict` takes; or a dict by column, or a
             row of a pandas data frame such as ``df.iloc[0]``
-        against : int, optional
-            The id of the cluster to compare with; -1 for a new one. None: a new one if that is
-            more probable than any that there is, else the second most probable. If the odds against
-            that are over 100 to 1, the most plausible one that is like the cluster: a broad cluster
-            of odd rows, as improbable, would not tell why.
+        against : int or str, optional
+            The id or name of the cluster to compare with; -1 for a new one. None: a new one if that
+            is more probable than any that there is, else the second most probable. If the odds
+            against that are over 100 to 1, the most plausible one that is like the cluster: a broad
+            cluster of odd rows, as improbable, would not tell why.
         names : sequence of str, optional
             Names of the columns, such as the words of a vocabulary. None: those of the table.
 
@@ -165,6 +166,7 @@ class ExplanationQuestions:
             raise ValueError(f"explain takes one row at a time, got {X.shape[0]}.")
         fitted = self.learner_.shown.fitted
         known = Names.of(self, fitted.point.model.family, names)
+        against = None if against is None else cluster_id(self, against)
         why = explained(fitted, X, known, against, float(self.novelty(rows)[0]))
         return _with_new_levels(why, rows, vars(self)) if is_table(rows) else why
 

@@ -7,6 +7,7 @@ import numpy as np
 from evermix._words import counted
 from evermix._xp import Bools
 from evermix.engines.filters.keeping import FIRST as FIRST_REVIEW
+from evermix.estimators.ids import id_called
 from evermix.estimators.mixture.fit_results import in_order
 from evermix.state import ALIVE, DROPPED, FADED, Lineage
 
@@ -79,6 +80,14 @@ def lasting(lineage: Lineage) -> list[int]:
     return [
         id for id, (clock, into) in ends if clock == ALIVE or clock > FIRST_REVIEW or into == FADED
     ]
+
+
+def cluster_id(mix: Any, which: int | str) -> int:
+    """Return the id of a cluster that is called by its id or name; see :func:`.id_called`."""
+    if not isinstance(which, str):
+        return id_called(which, {})
+    alive, names = set(mix.cluster_ids_.tolist()), mix.lineage_.hand.names
+    return id_called(which, {id: name for id, name in names.items() if id in alive})
 
 
 def absent(lineage: Lineage, id: int, listed: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._warning import warn
+from evermix.estimators.ids import id_called
 from evermix.estimators.topics.fitted import FittedTopics, NamesOfDraw
 from evermix.hand import new_name
 
@@ -26,7 +27,7 @@ class NamedTopics:
         check_is_fitted(self)
         return self._fitted.names
 
-    def rename(self, topic: int, name: str | None) -> Self:
+    def rename(self, topic: int | str, name: str | None) -> Self:
         """Call a topic by a name, on cards, in pictures and reports, and on the command line.
 
         The name is saved with the model, and stays with the topic in :meth:`partial_fit`. Once a
@@ -55,7 +56,9 @@ class NamedTopics:
         return self
 
     def _checked_topic(self, topic: Any) -> int:
-        """Return the number of a topic, or raise ValueError if there is none."""
+        """Return the number of a topic, given that or its name; ValueError if there is none."""
+        if isinstance(topic, str):
+            topic = id_called(topic, self.names_, "topic")
         K = self._point().K
         whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
         if not whole or not 0 <= topic < K:

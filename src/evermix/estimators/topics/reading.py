@@ -60,8 +60,8 @@ class TopicReading(CoarseTopics):
             known = vars(self).get("feature_names_in_", np.arange(V))
         return names_of(known, V)
 
-    def card(self, id: int, vocabulary: Any = None) -> TopicCard:
-        """Return the card of one topic; see :meth:`cards`."""
+    def card(self, id: int | str, vocabulary: Any = None) -> TopicCard:
+        """Return the card of the topic of a number or name; see :meth:`cards`."""
         return TopicCards(self, vocabulary).card(self._checked_topic(id))
 
     def cards(
