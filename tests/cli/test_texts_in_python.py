@@ -4,6 +4,7 @@ import copy
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import evermix as em
@@ -88,12 +89,40 @@ def test_texts_are_answered_and_not_learnt(folder):
         mix.predict(NEW)
 
 
+NEAR_MISSES = [
+    ("one text", r"got one text: give \[text\]"),
+    (pd.Series(["a parcel", None]), "row 1 holds no text, got (None|nan): leave it out"),
+    ([None, "x"], "row 0 holds no text, got None"),
+    (["x", float("nan"), None], "row 1 holds no text, got nan"),
+    ([None], "row 0 holds no text, got None"),
+    ([{"id": 1, "body": "x"}], r"got a dict in row 0: .*, \[row\['body'\] for row in X\]"),
+    ({"body": ["x", "y"]}, r"got a dict: give the texts themselves, X\['body'\]\."),
+    ({"body": "x"}, r"got a dict: give the texts themselves, \[X\['body'\]\]"),
+]
+
+
+def test_what_is_almost_texts_is_told_as_such(folder):
+    evermix("stream", "texts.jsonl", "--out", "o", "--checkpoint", "m.evermix", "--quiet")
+    mix = em.load("m.evermix")
+    for X, said in NEAR_MISSES:
+        for ask in mix.predict, mix.novelty, mix.predict_proba, mix.score_samples:
+            with pytest.raises(TypeError, match="X must be a list of texts, .*" + said):
+                ask(X)
+    assert len(mix.predict(["a parcel", ""])) == 2
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        mix.predict([1.0, 2.0])
+    counts = mix.text_counter_.counts(NEW)
+    assert mix.predict(counts.toarray().tolist()).tolist() == mix.predict(NEW).tolist()
+
+
 def test_topic_models_answer_texts(folder):
     fast = ["--burn-in", 20, "--draws", 5, "--seed", 0, "--prior", "hdp", "--quiet"]
     evermix("topics", "texts.jsonl", "--out", "t.json", "--checkpoint", "t.evermix", *fast)
     topics = em.load("t.evermix")
     shares = topics.transform(NEW[:2])
     np.testing.assert_array_equal(shares, topics.transform(topics.text_counter_.counts(NEW[:2])))
+    with pytest.raises(TypeError, match=r"got one text: give \[text\]"):
+        topics.transform(NEW[0])
     topics.save("again.evermix")
     np.testing.assert_array_equal(shares, em.load("again.evermix").transform(NEW[:2]))
     assert len(predicted("again.evermix")) == len(predicted("t.evermix")) > 0
