@@ -34,6 +34,21 @@ def test_births_have_the_dates_of_their_rows(forgetting):
     assert any(np.datetime64(date) >= DATES[2000] for date in since.values())
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_what_people_merge_was_born_when_its_first_part_was(order, tmp_path):
+    """Also where that part is small."""
+    place = np.repeat([0, 1, 2], [100, 600, 1500])
+    rows = RNG.normal(size=(len(place), 2)) + 30.0 * np.c_[place, -place]
+    mix = em.Mixture(random_state=0).partial_fit(rows, times=DATES[: len(place)])
+    ids = mix.predict(30.0 * np.c_[[0, 1, 2], [0, -1, -2]]).tolist()
+    first = min((mix.card(id) for id in ids), key=lambda card: card.born)
+    assert first.id == ids[0] and first.size < mix.card(ids[1]).size / 3
+    merged = mix.merge_clusters([ids[i] for i in order])
+    mix.save(tmp_path / "m.evermix")
+    for model in (mix, em.load(tmp_path / "m.evermix").partial_fit(rows[:300])):
+        assert (model.card(merged).born, model.card(merged).since) == (first.born, first.since)
+
+
 def test_no_answer_says_that_a_cluster_began_after_its_row():
     """Row 1,500 resembles the rows from 2,000 on, in whose cluster it is in the end."""
     rows = X.copy()

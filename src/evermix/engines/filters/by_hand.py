@@ -25,13 +25,17 @@ FEWEST = 2  # rows that can be split
 
 
 def merged(model: Model, state: State, ids: Sequence[int]) -> State:
-    """Return a state in which clusters have become part of the first of these ids."""
+    """Return a state in which clusters have become part of the first of these ids.
+
+    It was born when the first of them was, however small that one is: people say that it belongs.
+    """
     state = _copy(state)
     places = [int(np.flatnonzero(state.tally.ids == id)[0]) for id in ids]
     for gone in places[1:]:
         fuse(state, places[0], gone)
     state.take(np.setdiff1d(np.arange(state.tally.K), places[1:]))
     state.columns |= model.family.columns(state.tally)
+    state.lineage.begin(ids[0], min(state.lineage.born[id] for id in ids))
     state.lineage.hand.changes.append(Change(MERGE, state.clock, tuple(ids)))
     return state
 
