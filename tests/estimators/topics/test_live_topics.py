@@ -191,6 +191,17 @@ def test_models_without_a_level_of_documents_do_not_go_on():
         topics.partial_fit(X)
 
 
+def test_a_model_that_has_gone_on_says_why_it_knows_no_documents(years, tmp_path):
+    topics, _ = years
+    topics.save(tmp_path / "topics.evermix")
+    shares = topics.transform(X, YEARS)  # as the message advises
+    for each in (topics, em.load(tmp_path / "topics.evermix")):
+        assert each.card(0).documents == ()
+        for ask in (lambda m: m.documents_, lambda m: m.nearest_documents(shares)):
+            with pytest.raises(AttributeError, match="has gone on.*keeps any. Ask transform"):
+                ask(each)
+
+
 def test_a_model_that_has_gone_on_is_not_resumed(years):
     topics, _ = years
     with pytest.raises(ValueError, match="gone on with partial_fit"):
@@ -282,7 +293,7 @@ def test_words_and_numbers_of_documents_go_on(tmp_path):
     assert set(topics.top_words(1)[0]) <= set(words)
     assert loaded._fitted.per_time == [8, 8, 8]
     assert len(topics.cards()) == topics.n_topics_
-    with pytest.raises(AttributeError, match="ask transform"):
+    with pytest.raises(AttributeError, match="Ask transform"):
         topics.documents_  # noqa: B018
 
 

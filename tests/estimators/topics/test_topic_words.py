@@ -1,6 +1,7 @@
 """The words of topics: saved with the model, ranked, and never padded."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -85,3 +86,16 @@ def test_times_are_given_by_name():
 def test_texts_are_to_be_counted_first(kind):
     with pytest.raises(TypeError, match="got texts. Count their words first.*CountVectorizer"):
         em.TopicModel(**SHORT).fit(kind(TEXTS))
+
+
+def test_texts_after_a_fit_are_to_be_counted_as_those_of_the_fit(tmp_path):
+    counter = CountVectorizer()
+    topics = em.TopicModel(**SHORT).fit(counter.fit_transform(TEXTS), vocabulary=counter)
+    topics.save(tmp_path / "topics.evermix")
+    for fitted in (topics, em.load(tmp_path / "topics.evermix")):
+        for ask in (fitted.transform, fitted.perplexity, fitted.partial_fit):
+            for texts in (TEXTS, pd.Series(TEXTS), "sea sand"):
+                with pytest.raises(TypeError, match=r"counter\.transform\(texts\)") as refused:
+                    ask(texts)
+                assert "fit(X" not in str(refused.value)
+        assert fitted.transform(counter.transform(TEXTS)).shape == (24, fitted.n_topics_)

@@ -192,8 +192,9 @@ class TopicModel(
             numbers or periods such as "2007-05"; other labels keep the order in which they appear,
             pandas categories theirs.
         vocabulary : sequence (V,) or CountVectorizer, optional
-            The words, which are saved with the model. None for the names of the columns of X, if
-            it has any.
+            The words, which are saved with the model; how a CountVectorizer takes texts apart is
+            not, so keep it to count new texts. None for the names of the columns of X, if it has
+            any.
         observers : iterable of callables
             Each is called as ``observer(topics, sweep)`` after every sweep, where ``sweep`` has its
             number, the numbers of topics and the log joint densities; it may save the model.
@@ -277,7 +278,7 @@ class TopicModel(
         if reset and hasattr(self, "text_counter_"):
             del self.text_counter_
         X = counted(self, X)
-        check_no_texts(X)
+        check_no_texts(X, first_rows=reset, counts=hasattr(self, "text_counter_"))
         X = host(X) if is_foreign(X) else X
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return checked_counts(sparse.csr_matrix(X, copy=False))

@@ -26,6 +26,7 @@ class TopicReading(CoarseTopics):
     n_features_in_: int
     times_: Any
     _fitted: Any
+    gone_on_: Any
     _point: Any
     _check_drawn: Any
     _checked_topic: Any
@@ -122,7 +123,8 @@ class TopicReading(CoarseTopics):
         """Share of each topic among the words of each document of the fit, CSR matrix (D, K).
 
         Those of one draw, the one that is shown. :meth:`transform` averages over many sweeps, which
-        tells better what a document is about. Documents without words have empty rows.
+        tells better what a document is about. Documents without words have empty rows. After
+        :meth:`partial_fit` no documents are kept, and AttributeError is raised.
         """
         counts = self._counts_of_documents()
         lengths = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
@@ -177,6 +179,12 @@ class TopicReading(CoarseTopics):
 
     def _counts_of_documents(self) -> Array:
         counts = self._point().documents
+        if counts is None and self.gone_on_:
+            raise AttributeError(
+                "the topics of documents are not known: this model has gone on with new documents "
+                "after its fit, and no longer keeps any. Ask transform(X, times) for those of "
+                "documents at hand."
+            )
         if counts is None:
             raise AttributeError(
                 "the topics of documents are not known: no draw was kept yet, or the file is of an "

@@ -78,19 +78,31 @@ def check_times_meant(prior: Any, times: Any, y: Any) -> None:
             )
 
 
-def check_no_texts(X: Any) -> None:
-    """Raise TypeError if documents are texts whose words were not counted."""
+def check_no_texts(X: Any, first_rows: bool, counts: bool) -> None:
+    """Raise TypeError if documents are texts whose words were not counted.
+
+    ``first_rows``: they are those that a fit begins with. ``counts``: the model counts words.
+    """
     first = X
     if not isinstance(X, str) and getattr(X, "ndim", 1) == 1:
         values = getattr(X, "values", X)  # of a pandas series
         if (isinstance(values, list | tuple) or hasattr(values, "dtype")) and len(values):
             first = values[0]
     if isinstance(first, str | bytes):
-        raise TypeError(
-            "X must hold how often each word is in each document, got texts. Count their words "
-            "first: counter = CountVectorizer(stop_words='english') of scikit-learn, "
-            "X = counter.fit_transform(texts), then fit(X, vocabulary=counter)."
-        )
+        if first_rows:
+            remedy = (
+                "Count their words first: counter = CountVectorizer(stop_words='english') of "
+                "scikit-learn, X = counter.fit_transform(texts), then fit(X, vocabulary=counter)."
+            )
+        elif counts:
+            remedy = "This model counts their words if it is given a list, of nothing but strings."
+        else:
+            remedy = (
+                "Count their words as those of the fit: X = counter.transform(texts), where "
+                "counter is the CountVectorizer of the fit. A model keeps its words, but not how "
+                "texts are taken apart."
+            )
+        raise TypeError(f"X must hold how often each word is in each document, got texts. {remedy}")
 
 
 def checked_alpha(alpha: Any) -> float | Gamma:
