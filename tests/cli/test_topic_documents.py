@@ -13,6 +13,7 @@ from evermix.cli import app
 from evermix.estimators.files import load_topics
 from evermix.estimators.plain_words import topics_in_words
 from evermix.io.unknown_words import UnknownWords
+from evermix.report.shares import tiny
 from helpers.topic_texts import SHORT, WORDS, evermix, topics, working_directory
 
 
@@ -146,6 +147,32 @@ def test_pictures_and_reports_count_topics_in_the_same_words(folder):
     assert f"<!-- {counted} in 2 files -->" in (folder / "curves.svg").read_text()
     said = CliRunner().invoke(app, ["report", "both.evermix", "--out", "-"])
     assert f"<h1>{counted}</h1>" in said.stdout
+
+
+@pytest.fixture(scope="module")
+def with_tiny_topics(tmp_path_factory):
+    """A file of large topics, and of tiny ones: words that a single document has."""
+    rng, counts = np.random.default_rng(0), np.zeros((302, 8), dtype=np.int64)
+    counts[:150, :3], counts[150:300, 3:6] = rng.poisson(8.0, (2, 150, 3))
+    counts[300, 6] = counts[301, 7] = 15
+    path = tmp_path_factory.mktemp("tiny") / "tiny.evermix"
+    em.TopicModel(em.HDP(), 0.5, burn_in=20, draws=5, random_state=0).fit(counts).save(path)
+    return path
+
+
+def test_info_and_the_message_of_reports_count_topics_in_the_same_words(with_tiny_topics):
+    weights = em.load(with_tiny_topics).weights_
+    assert tiny(weights).any()
+    counted = topics_in_words(weights, every=True)
+    assert counted.startswith(f"{topics_in_words(weights)} and {tiny(weights).sum()} tiny one")
+    said = CliRunner().invoke(app, ["info", str(with_tiny_topics)]).stdout
+    assert said.startswith(counted)
+    (fact,) = (line for line in said.splitlines() if line.startswith("topics "))
+    assert fact.split(maxsplit=1)[1].strip() == counted
+    page = with_tiny_topics.with_suffix(".html")
+    said = CliRunner().invoke(app, ["report", str(with_tiny_topics), "--out", str(page)])
+    assert f"{page.name} shows {counted}." in " ".join(said.stderr.split())
+    assert f"<h1>{topics_in_words(weights)}</h1>" in page.read_text()
 
 
 def test_terminals_get_cards(folder, monkeypatch):

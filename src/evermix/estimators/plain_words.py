@@ -58,8 +58,10 @@ def forgetting_in_words(plan: Exponential, timed: bool) -> str:
     return f"a row counts half as much after {span}"
 
 
-def topics_in_words(weights: Iterable[float]) -> str:
-    """Return how many topics there are; small ones, if any, are counted apart, tiny ones left out.
+def topics_in_words(weights: Iterable[float], every: bool = False) -> str:
+    """Return how many topics there are; small ones, if any, are counted apart.
+
+    Tiny ones are left out, unless ``every`` one is to be counted.
 
     Examples
     --------
@@ -67,16 +69,20 @@ def topics_in_words(weights: Iterable[float]) -> str:
     '5 topics, 2 of them large (the others hold 2 % of the words)'
     >>> topics_in_words([0.6, 0.39999, 0.00001])
     '2 topics'
+    >>> topics_in_words([0.6, 0.39999, 0.00001], every=True)
+    '2 topics and 1 tiny one'
     """
-    every = np.fromiter(weights, dtype=np.float64)
-    shares = every[~tiny(every)]
+    known = np.fromiter(weights, dtype=np.float64)
+    few = tiny(known)
+    more = f" and {_counted(int(few.sum()), 'tiny one')}" if every and few.any() else ""
+    shares = known[~few]
     small = shares[~large(shares)]
     if not len(small):
-        return _counted(len(shares), "topic")
+        return _counted(len(shares), "topic") + more
     others = "other holds" if len(small) == 1 else "others hold"
     return (
         f"{_counted(len(shares), 'topic')}, {len(shares) - len(small):,} of them large (the "
-        f"{others} {percent(small.sum())} of the words)"
+        f"{others} {percent(small.sum())} of the words){more}"
     )
 
 

@@ -32,7 +32,7 @@ from evermix.estimators.mixture.calendar import shown_time
 from evermix.estimators.mixture.fit_results import met_once, rows_learnt
 from evermix.estimators.mixture.held import n_held, n_single
 from evermix.estimators.mixture.naming import own_names, shown_when
-from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
+from evermix.estimators.plain_words import forgetting_in_words, rows_in_words, topics_in_words
 from evermix.estimators.topics.card import TopicCards
 from evermix.estimators.topics.report import course_of
 from evermix.io.growing_vocabulary import GrowingVocabulary
@@ -58,6 +58,8 @@ def run(settings: Settings) -> None:
         typer.echo(json.dumps(described, indent=2))
     else:
         fewer = None if settings.coarse else proposed(found)
+        if isinstance(found, TopicModel):
+            described["in_words"] = topics_in_words(found.weights_, every=True)
         _show(described, settings.everything, fewer, saved_command("fit", extra, path))
 
 
@@ -209,12 +211,15 @@ def _show(described: Described, everything: bool, fewer: int | None, command: st
     console = output_console()
     kind = "topics" if "topics" in described else "clusters"
     clusters, coarse = described.pop(kind), described.pop("coarse", None)
+    in_words = described.pop("in_words", None)
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     facts.add_column(no_wrap=True)
     facts.add_column(overflow="fold")  # long paths are not cut
     columns = groups_in_words(described.pop("columns", None) or {})
     called = {name: (name, value) for name, value in described.items()}
     plain = plain_facts(described, kind, command)
+    if in_words is not None:
+        plain["K"] = kind, in_words
     for name, (title, value) in (called if everything else plain).items():
         if value is not None:
             better = BETTER if name == "elbo" and not everything else ""
@@ -224,7 +229,7 @@ def _show(described: Described, everything: bool, fewer: int | None, command: st
     if coarse is not None:
         console.print(coarse_table(coarse, kind, described["K"]))
     elif clusters:
-        console.print(cards_table(clusters, kind, described["K"]))
+        console.print(cards_table(clusters, kind, described["K"], in_words))
     console.print(facts)
     if not everything:
         console.print(f"[dim]--all shows all {kind}, and the settings of the model.[/dim]")

@@ -26,6 +26,7 @@ from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.report import mixture_report
+from evermix.estimators.plain_words import topics_in_words
 from evermix.estimators.topics.card import document_name
 from evermix.estimators.topics.report import topic_report
 from evermix.io.trace import read_trace
@@ -59,7 +60,10 @@ def run(settings: Settings) -> None:
     more = ""
     if isinstance(model, Mixture) and not any("examples" in item for item in report.items):
         more = " With --rows FILE it shows typical rows too."
-    note(f"{settings.out} shows {counted(len(report.items), report.noun)}.{more}")
+    shown = counted(len(report.items), report.noun)
+    if isinstance(model, TopicModel):
+        shown = topics_in_words(model.weights_, every=True)
+    note(f"{settings.out} shows {shown}.{more}")
 
 
 def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:

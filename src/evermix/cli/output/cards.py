@@ -126,10 +126,13 @@ def shown_value(name: str, value: Any) -> str:
     return "" if value is None else _FORMATS.get(name, _text)(value)
 
 
-def cards_table(clusters: list[Described], kind: str, total: int | None = None) -> Table:
+def cards_table(
+    clusters: list[Described], kind: str, total: int | None = None, whole: str | None = None
+) -> Table:
     """Return the table of the largest clusters or topics, whichever ``kind`` they are.
 
-    ``total`` is the number of all.   Consumes: clusters.
+    ``total`` is the number of all, ``whole`` a title for a table of all, if there is one.
+    Consumes: clusters.
     """
     line = kind == "topics"  # each has one: what does not fit into it is cut
     columns = _TOPIC_COLUMNS if line else _COLUMNS
@@ -137,7 +140,7 @@ def cards_table(clusters: list[Described], kind: str, total: int | None = None) 
     if total is not None and total > len(clusters):
         title += f" of {total:,}"
     if total == len(clusters):
-        title = counted(total, kind.removesuffix("s"))
+        title = whole or counted(total, kind.removesuffix("s"))
     table = Table(title=title, title_justify="left")
     for cluster in clusters if line else ():
         if cluster["name"] == topic_name(cluster["apart"]):
