@@ -55,24 +55,24 @@ def test_files_of_a_model_are_predicted_as_each_alone(folder):
         evermix("predict", "a.evermix", name, "--out", f"{name}.jsonl")
     each = [line for name in names for line in read(folder / f"{name}.jsonl")]
     assert read(folder / "all.jsonl") == each
-    assert "less.csv has no column 'nights', which other files have: it is missing" in said
-    assert "does not know the columns 'shoe'" in said and "no column 'shoe'" not in said
+    assert "less.csv lacks the column 'nights', which other files have: it is missing" in said
+    assert "does not know the columns 'shoe'" in said and "column 'shoe'" not in said
 
 
 def test_a_file_alone_that_a_model_refuses_is_refused_among_others(folder):
     evermix("fit", "a.csv", "--out", "out.csv")
     write("few.csv", "temp")
     said = evermix("predict", "a.evermix", "a.csv", "few.csv", status=1).stderr
-    assert "few.csv has no column 'nights', 'kind'" in said and "At least half" in said
+    assert "few.csv lacks the columns 'nights', 'kind'" in said and "At least half" in said
     text = (folder / "a.csv").read_text()
     (folder / "misspelt.csv").write_text(text.replace("nights", "night"))
     said = evermix("predict", "a.evermix", "a.csv", "misspelt.csv", status=1).stderr
-    assert "misspelt.csv has no column 'nights'" in said and "Did you mean 'night'?" in said
+    assert "misspelt.csv lacks the column 'nights'" in said and "Did you mean 'night'?" in said
     (folder / "both.csv").write_text(text.replace("nights", "night").replace("temp", "temps"))
     said = evermix("predict", "a.evermix", "both.csv", status=1).stderr
     assert "'night' for 'nights'" in said and "'temps' for 'temp'" in said
     said = evermix("fit", "a.csv", "misspelt.csv", "--out", "x.csv", status=1).stderr
-    assert "misspelt.csv has no column 'nights'" in said
+    assert "misspelt.csv lacks the column 'nights'" in said
 
 
 @pytest.mark.parametrize("begin", ["--model", "--resume"])
@@ -98,8 +98,11 @@ def test_a_stream_learns_several_next_files_as_one_after_the_other(folder, begin
 def test_a_first_run_has_the_columns_of_all_files(folder, command):
     keep = "--out", "out.csv", "--keep-fields", "--checkpoint", "m.evermix"
     said = evermix(command, "a.csv", "less.csv", "zips.csv", *keep).stderr
-    assert "a.csv has no column 'zip', which other files have: it is missing" in said
-    assert "less.csv has no column 'nights', 'zip', which" in said
+    assert "a.csv lacks the column 'zip', which other files have: it is missing" in said
+    assert (
+        "less.csv lacks the columns 'nights', 'zip', which other files have: they are missing"
+        in said
+    )
     mix = em.load("m.evermix")
     assert sorted(mix.levels_["zip"]) == ["01067", "10115", "50667", "80331"]
     with open("out.csv", newline="") as file:

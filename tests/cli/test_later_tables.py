@@ -116,12 +116,14 @@ def test_other_columns_are_ignored_or_missing_and_named(folder, model):
     few = {name: first[name] for name in ("temp", "nights")}
     write_csv("few.csv", [few])
     found, said = predicted(model, "few.csv")
-    assert "warning: the table has no column 'kind', 'zip': it is missing in all rows." in said
+    assert (
+        "warning: the table lacks the columns 'kind', 'zip': they are missing in all rows." in said
+    )
     write_csv("blank.csv", [few | {"kind": "", "zip": ""}])
     assert predicted(model, "blank.csv")[0] == found
     write_csv("one.csv", [{"temp": "11.0"}])
     said = evermix("predict", model, "one.csv", status=1).stderr
-    assert "has no column 'nights', 'kind', 'zip'" in said and "At least half" in said
+    assert "lacks the columns 'nights', 'kind', 'zip'" in said and "At least half" in said
 
 
 @pytest.mark.filterwarnings("always")
@@ -161,7 +163,9 @@ def test_a_fit_does_not_go_on_with_a_column_less(folder):
     evermix(*run)
     write_csv("a.csv", ({k: v for k, v in row.items() if k != "kind"} for row in stays()))
     said = evermix(*run, "--resume", status=1).stderr
-    assert "cannot go on from m.evermix with" in said and "the table has no column 'kind'" in said
+    assert (
+        "cannot go on from m.evermix with" in said and "the table lacks the column 'kind'" in said
+    )
     assert "put the old files back" in said
 
 

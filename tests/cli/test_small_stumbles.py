@@ -163,7 +163,9 @@ def test_a_column_that_is_not_there_is_missing_in_all_rows(folder):
     evermix("fit", "table.csv", "--out", "labels.csv")
     (folder / "few.csv").write_text("x\n0\n9\n")
     found = evermix("predict", "table.evermix", "few.csv")
-    assert "warning: the table has no column 'letter': it is missing in all rows." in found.stderr
+    assert (
+        "warning: the table lacks the column 'letter': it is missing in all rows." in found.stderr
+    )
     (folder / "few.csv").write_text("letter,x\n,0\n,9\n")
     blank = evermix("predict", "table.evermix", "few.csv", "--quiet").stdout
     assert blank == found.stdout

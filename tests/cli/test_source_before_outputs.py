@@ -72,5 +72,5 @@ def test_tables_name_the_column_that_may_be_meant():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"age": rng.normal(size=N), "ward": rng.choice(["a", "b"], N)})
     mix = em.Mixture().fit(table)
-    with pytest.raises(ValueError, match="has no column 'age'.*Did you mean 'Age'\\? If it is"):
+    with pytest.raises(ValueError, match="lacks the column 'age'.*Did you mean 'Age'\\? If it is"):
         mix.predict(table.rename(columns={"age": "Age"}))

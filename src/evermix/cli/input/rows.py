@@ -14,7 +14,7 @@ from evermix._xp import Array
 from evermix.cli.console import progress_bar
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
-from evermix.estimators.data.tables import CellError, check_most_are_there, quoted
+from evermix.estimators.data.tables import CellError, check_most_are_there, columns_in_words
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.io.similar_names import no_such, same_but_case
@@ -86,9 +86,10 @@ def _check_files(source: Several, known: Sequence[str] | None) -> None:
         own = one.columns or []
         gone = [n for n in columns if n not in own and (known is None or n in known)]
         if gone:
+            what, are = columns_in_words(gone)
             warn(
-                f"{one.path} has no column {quoted(gone)}, which other files have: it is "
-                "missing in all of its rows."
+                f"{one.path} lacks the {what}, which other files have: {are} missing in all of "
+                "its rows."
             )
 
 

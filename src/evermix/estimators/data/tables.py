@@ -263,7 +263,8 @@ def check_names(given: Sequence[str], wanted: Sequence[str], may_lack: bool = Tr
         raise _lacking(missing, given, unknown)
     check_most_are_there(given, wanted)
     if missing:
-        warn(f"the table has no column {quoted(missing)}: it is missing in all rows.")
+        what, are = columns_in_words(missing)
+        warn(f"the table lacks the {what}: {are} missing in all rows.")
     if unknown:
         warn(
             f"the model does not know the columns {quoted(unknown)} of the table, which are "
@@ -298,7 +299,7 @@ def _lacking(
 ) -> ValueError:
     """Return what is wrong with a table that lacks columns, and which may be meant by others."""
     return ValueError(
-        f"{table} has no column {quoted(missing)}. It has {quoted(given)}."
+        f"{table} lacks the {columns_in_words(missing)[0]}. It has {quoted(given)}."
         f"{each_of(missing, unknown)}{remedy}"
     )
 
@@ -318,6 +319,18 @@ def known_columns(X: Any, names: Sequence[str] | None) -> Any:
 def quoted(names: Sequence[str]) -> str:
     """Return the first names, in quotes, and how many more there are."""
     return listed(map(repr, names), NAMED)
+
+
+def columns_in_words(names: Sequence[str]) -> tuple[str, str]:
+    """Return columns, and what says of them that they are, in the number that there are.
+
+    Examples
+    --------
+    >>> columns_in_words(["age"]), columns_in_words(["age", "city"])
+    (("column 'age'", 'it is'), ("columns 'age', 'city'", 'they are'))
+    """
+    several = len(names) > 1
+    return f"column{'s' * several} {quoted(names)}", "they are" if several else "it is"
 
 
 def _nothing(n: int) -> Floats:
