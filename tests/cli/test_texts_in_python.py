@@ -123,6 +123,8 @@ def test_topic_models_answer_texts(folder):
     np.testing.assert_array_equal(shares, topics.transform(topics.text_counter_.counts(NEW[:2])))
     with pytest.raises(TypeError, match=r"got one text: give \[text\]"):
         topics.transform(NEW[0])
+    with pytest.raises(TypeError, match="row 1 holds no text"):
+        topics.transform([NEW[0], None])
     topics.save("again.evermix")
     np.testing.assert_array_equal(shares, em.load("again.evermix").transform(NEW[:2]))
     assert len(predicted("again.evermix")) == len(predicted("t.evermix")) > 0
