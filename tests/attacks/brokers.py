@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -87,18 +88,19 @@ class Attack:
     def run(self):
         """Kill the consumer three times and restart the broker once, and let it end in peace."""
         n = len(self.messages)
-        first, second = self.messages[: n // 2], self.messages[n // 2 :]
-        first, second = with_poison(first), with_poison(second)
-        self.poison = len(first) + len(second) - n
-        self.server.send(first)
+        ends = [0, 2 * n // 5, n // 2, n]
+        parts = [with_poison(self.messages[a:b]) for a, b in pairwise(ends)]
+        self.poison = sum(map(len, parts)) - n
+        self.server.send(parts[0])
         for share in (0.1, 0.25):
             process = self.start()
             self.until(process, share * n)
             self.kill(process)
         process = self.start()
-        self.until(process, 0.4 * n)
+        self.server.send(parts[1])
+        self.until(process, 2 * n // 5 + 1)  # it reads what no process before it could have read
         self.server.restart()
-        self.server.send(second)
+        self.server.send(parts[2])
         self.until(process, 0.6 * n)  # the same process goes on with what came after
         self.kill(process)
         assert children.finish(self.start("--drain")) == 0, self.said()

@@ -30,6 +30,8 @@ def whole_columns(X: Array, known: Bools | None = None) -> Bools:
 def from_spec(columns: Any, n_features: int) -> Bools:
     """Return the columns (D,) that are named by their numbers, or raise ValueError."""
     good = isinstance(columns, list) and all(type(d) is int for d in columns)
-    if not good or columns != sorted(set(columns) & set(range(n_features))):
+    if not good or columns != sorted({d for d in columns if 0 <= d < n_features}):
         raise ValueError("the file does not say which of its columns hold whole numbers.")
-    return np.isin(np.arange(n_features), columns)
+    whole = np.zeros(n_features, dtype=np.bool_)
+    whole[columns] = True
+    return whole

@@ -119,8 +119,6 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
         mix.levels_ = check_levels(model.family, header["levels"])
     if "written" in header:
         mix.written_ = written.from_spec(header["written"])
-    if "whole" in header:  # not in older files, of which it is not known
-        mix.whole_ = whole.from_spec(header["whole"], mix.n_features_in_)
     check_cap(model.max_clusters)
     learner = Learner(built(header["engine"], known.engines), model, mix.random_state)
     learner.timed = header["timed"]
@@ -129,6 +127,8 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
     else:
         learner.calendar = Calendar.from_arrays({}, header.get("dated"), 0)
         _restore_waiting(learner, dict(arrays), mix.n_features_in_)
+    if "whole" in header:  # not in older files, of which it is not known
+        mix.whole_ = whole.from_spec(header["whole"], mix.n_features_in_)
     mix.learner_ = learner
     return mix
 
