@@ -119,6 +119,11 @@ def test_explain_names_columns_and_levels(folder):
         "no cluster 7"
         in evermix("explain", "p.evermix", "people.csv", "--against", 7, status=1).stderr
     )
+    one = "explain", "p.evermix", "people.csv", "--limit", 1
+    other = json.loads(evermix(*one, "--json").stdout)["other"]
+    evermix("edit", "p.evermix", "rename", other, "the old")
+    assert f"not cluster {other} (the old)" in evermix(*one, "--against", "the old").stdout
+    assert "Did you mean 'the old'?" in evermix(*one, "--against", "the olt", status=1).stderr
 
 
 def test_explain_picks_rows_by_their_ids(folder):

@@ -48,6 +48,8 @@ def test_every_view_shows_the_same_clusters(folder, part):
     assert n_held(mix) == n and 0.3 < min(mix.tally_.mass) < 1
     ids = [card.id for card in mix.cards()]
     assert len(ids) == n and len(mix.cards(tiny=True)) == mix.n_clusters_ == 4
+    rivals = {mix.explain([x, x]).other for x in np.linspace(-9, 0, 19)}
+    assert rivals <= {-1, *ids} and len(rivals) > 1
     found = json.loads(evermix("info", "m.evermix", "--json").stdout)
     assert (found["K"], found["hidden"] or 0) == (n, hidden)
     assert [cluster["id"] for cluster in found["clusters"]] == ids

@@ -74,10 +74,10 @@ def test_coarse_clusters_of_tables_and_of_columns_without_names(folder):
     assert "kind = z (100 %)" in found[2]["coarse_name"]
     evermix("edit", model, "rename", 0, "small ones")
     said = evermix("info", model, "--coarse", 2).stdout
-    assert "small ones: " in said and "0 (small" in said  # also among its parts
+    assert "small ones and 1 more: " in said and "0 (small" in said  # also among its parts
     evermix("predict", model, source, "--coarse", 2, "--out", "again.jsonl", "--quiet")
     names = {line["coarse"]: line["coarse_name"] for line in json_lines("again.jsonl")}
-    assert names[0] == "small ones" and "small" not in names[max(names)]
+    assert names[0] == "small ones and 1 more" and "small" not in names[max(names)]
 
 
 def test_coarse_clusters_of_vectors_have_the_words_of_their_texts(folder):
@@ -118,9 +118,10 @@ def test_coarse_topics(folder):
                 len(cell.split(":")) == 2 for cell in row["topics"].split()
             )
     evermix("edit", "t.evermix", "rename", 0, "invoices")
-    assert "invoices: " in evermix("info", "t.evermix", "--coarse", 1).stdout
+    called = "invoices" + f" and {model.n_topics_ - 1} more" * (model.n_topics_ > 1)
+    assert f"{called}: " in evermix("info", "t.evermix", "--coarse", 1).stdout
     evermix("predict", "t.evermix", "texts.jsonl", "--coarse", 1, "--out", "n.jsonl", "--quiet")
-    assert {line["coarse"][0]["name"] for line in json_lines("n.jsonl")} == {"invoices"}
+    assert {line["coarse"][0]["name"] for line in json_lines("n.jsonl")} == {called}
 
 
 def test_many_clusters_are_met_with_the_option_that_joins_them(folder):

@@ -102,6 +102,6 @@ def test_a_coarse_topic_is_called_as_its_topics_are(fitted):
     large, *_, small = plain[0].topics
     named = copy.deepcopy(model).rename(small, "tide").rename(large, "harbour")
     found = named.coarse_topics(2)
-    assert [one.name for one in found] == ["harbour, tide", ""]
-    assert found[0].to_dict()["name"] == "harbour, tide"
+    assert [one.name for one in found] == [f"harbour, tide and {len(found[0].topics) - 2} more", ""]
+    assert found[0].to_dict()["name"] == found[0].name
     assert [one.topics for one in found] == [one.topics for one in plain]

@@ -292,9 +292,9 @@ EXPLAIN = (
     replace(AS_JSON, help="Write one JSON line per row, with all contributions."),
     Option(
         "against",
-        "Compare with this cluster, -1 for a new one (default: the second most probable, or one "
-        "that is like its cluster if that is below 1 %, or a new one if the row looks new).",
-        type=int,
+        "Compare with this cluster, by its id or name, -1 for a new one (default: the second most "
+        "probable, or one that is like its cluster if that is below 1 %, or a new one if the row "
+        "looks new).",
         metavar="ID",
     ),
     Option("limit", "Explain the first N rows.", ROWS, int, 10, min=1, metavar="N"),

@@ -11,7 +11,7 @@ from evermix._words import counted
 from evermix._xp import Array
 from evermix.estimators.mixture.card import Trait
 from evermix.estimators.mixture.cards import traits_of
-from evermix.estimators.mixture.coarse_tree import cut_to, fused
+from evermix.estimators.mixture.coarse_tree import cut_to, fused, name_of
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.groups import named_rows
 from evermix.estimators.mixture.hierarchy import Hierarchy
@@ -37,7 +37,8 @@ class CoarseCluster:
     traits : tuple of Trait
         What sets it apart most, first.
     name : str
-        The names that people gave to its clusters, the largest first; "" if none has one.
+        The names that people gave to its clusters, the largest first, and how many others it has;
+        "" if none has a name.
     """
 
     id: int
@@ -125,7 +126,7 @@ class CoarseQuestions:
             size = float(whole.mass[k])
             traits = traits_of(model.family, whole, k, columns)[0]
             clusters, share = tuple(tally.ids[own].tolist()), size / float(whole.mass.sum())
-            name = ", ".join(given[id] for id in clusters if id in given)
+            name = name_of(clusters, given)
             found.append(CoarseCluster(int(whole.ids[k]), clusters, size, share, traits, name))
         return found
 

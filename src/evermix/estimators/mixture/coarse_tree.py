@@ -1,6 +1,6 @@
 """A tree over clusters in which those are joined first that are best described as one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -97,3 +97,16 @@ def fused(tally: Tally, names: Ints) -> Tally:
     np.add.at(mass, place, tally.mass)
     np.add.at(stats, place, tally.stats)
     return Tally.of(ids, mass, stats, {}, tally.layout)
+
+
+def name_of(parts: Sequence[int], names: Mapping[int, str]) -> str:
+    """Return the names that people gave to parts, and how many have none; "" if all have none.
+
+    Examples
+    --------
+    >>> name_of([4, 7], {4: "bus", 7: "tram"}), name_of([4, 7, 9], {7: "tram"}), name_of([4], {})
+    ('bus, tram', 'tram and 2 more', '')
+    """
+    given = [names[part] for part in parts if part in names]
+    left = len(parts) - len(given)
+    return ", ".join(given) + (f" and {left} more" if given and left else "")

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._words import n_listed
-from evermix._xp import Array, Floats, Ints, host, is_foreign
+from evermix._xp import Array, Bools, Floats, Ints, host, is_foreign
 from evermix.estimators.data.tables import Table, is_table
 from evermix.estimators.data.texts import texts_in
 from evermix.estimators.mixture.fitted import Fitted
-from evermix.estimators.mixture.held import cluster_id
+from evermix.estimators.mixture.held import cluster_id, held
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, Value, shown
 from evermix.estimators.plain_words import ids_in_words
@@ -167,7 +167,7 @@ class ExplanationQuestions:
         fitted = self.learner_.shown.fitted
         known = Names.of(self, fitted.point.model.family, names)
         against = None if against is None else cluster_id(self, against)
-        why = explained(fitted, X, known, against, float(self.novelty(rows)[0]))
+        why = explained(fitted, X, known, against, float(self.novelty(rows)[0]), held(self))
         return _with_new_levels(why, rows, vars(self)) if is_table(rows) else why
 
 
@@ -194,15 +194,18 @@ def one_row(row: Any) -> Any:
 
 
 def explained(
-    fitted: Fitted, X: Array, names: Names, against: int | None, novelty: float
+    fitted: Fitted, X: Array, names: Names, against: int | None, novelty: float, known: Bools
 ) -> Explanation:
-    """Return why one prepared row X (1, D) is in its cluster, given its novelty."""
+    """Return why one prepared row X (1, D) is in its cluster, given its novelty.
+
+    It is compared with one of the clusters (K,) that people know, if ``against`` names none.
+    """
     model, state, _ = fitted.point
     ids, joint = state.tally.ids, fitted.log_joint(X)[0]
-    order = np.argsort(-joint[:-1], kind="stable")
-    best = int(order[0])
+    best = int(joint[:-1].argmax())
+    rivals = np.flatnonzero(known & (np.arange(len(ids)) != best))
     looks_new = joint[-1] > joint[best]
-    other = len(ids) if looks_new or len(ids) == 1 else _rival(fitted, joint[:-1], order)
+    other = len(ids) if looks_new or not len(rivals) else _rival(fitted, joint, best, rivals)
     if against is not None:
         other = _place(ids, against)
         if other == best:
@@ -232,19 +235,17 @@ def explained(
     )
 
 
-def _rival(fitted: Fitted, joint: Floats, order: Ints) -> int:
-    """Return the place of the cluster with which the first in order is compared.
+def _rival(fitted: Fitted, joint: Floats, best: int, rivals: Ints) -> int:
+    """Return the place of the rival with which a row's most probable cluster is compared.
 
-    It is the second, if the row may be of it. If not, that would often be a broad cluster of odd
-    rows, which differs from the first one by how widely it spreads, and explains nothing: then it
-    is a cluster that is like the first one, by the row and by its own rows.
+    It is the most probable one, if the row may be of it. If not, that would often be a broad
+    cluster of odd rows, which differs from the best one by how widely it spreads, and explains
+    nothing: then it is a cluster that is like the best one, by the row and by its own rows.
     """
-    best, second = map(int, order[:2])
+    second = rivals[joint[rivals].argmax()]
     if joint[second] - joint[best] >= MAYBE:
-        return second
-    score = joint - fitted.neighbours.loss_by(best)
-    score[best] = -np.inf
-    return int(score.argmax())
+        return int(second)
+    return int(rivals[np.argmax(joint[rivals] - fitted.neighbours.loss_by(best)[rivals])])
 
 
 def _place(ids: Array, id: int) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix._xp import Floats, Ints
-from evermix.estimators.mixture.coarse_tree import agglomerate, cut_to
+from evermix.estimators.mixture.coarse_tree import agglomerate, cut_to, name_of
 from evermix.estimators.mixture.hierarchy import Hierarchy
 from evermix.report.words import frex_words
 from evermix.topics.words.snapshots import Snapshot
@@ -34,7 +34,8 @@ class CoarseTopic:
     words : tuple
         Those that set it apart: frequent in it and rare elsewhere.
     name : str
-        The names that people gave to its topics, the largest first; "" if none has one.
+        The names that people gave to its topics, the largest first, and how many others it has; ""
+        if none has a name.
     """
 
     id: int
@@ -93,7 +94,7 @@ class CoarseTopics:
             own = np.flatnonzero(place == k)
             topics = tuple(own[np.argsort(-sizes[own], kind="stable")].tolist())
             share = float(sizes[own].sum() / sizes.sum())
-            name = ", ".join(self.names_[topic] for topic in topics if topic in self.names_)
+            name = name_of(topics, self.names_)
             found.append(CoarseTopic(int(ids[k]), topics, share, tuple(words[k]), name))
         return found
 
