@@ -9,6 +9,7 @@ from evermix.families import (
     DiagonalGaussian,
     FixedGaussian,
     Gaussian,
+    LogNormal,
     Multinomial,
     Poisson,
     ZeroMeanGaussian,
@@ -161,3 +162,10 @@ def test_rows_inside_the_support_have_a_density(family, X):
     resolved = family.candidates(X)[0]
     log_p = resolved.log_base(X) + resolved.log_predictive(X, resolved.eta0[None])[:, 0]
     assert np.all(np.isfinite(log_p))
+
+
+@pytest.mark.parametrize("knee", [[1.0, 2.0], -1, 0, np.inf])
+@pytest.mark.parametrize("method", ["guess", "candidates"])
+def test_a_knee_is_one_positive_number(knee, method):
+    with pytest.raises(ValueError, match="knee must be a positive number"):
+        getattr(LogNormal(knee=knee), method)(np.ones((10, 1)))

@@ -75,13 +75,17 @@ class LogNormal(DiagonalGaussian):
 
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families, as for the logarithms."""
-        knee = None if self.knee is None else hyper.positive("knee", self.knee)
-        family = replace(self, knee=knee)
+        family = self._with_knee()
         return super(LogNormal, family).candidates(family.scaled(np.asarray(X, dtype=np.float64)))
 
     def guess(self, X: Array) -> Self:
         """Return a resolved family with a weak prior, as for the logarithms."""
-        return super().guess(self.scaled(np.asarray(X, dtype=np.float64)))
+        family = self._with_knee()
+        return super(LogNormal, family).guess(family.scaled(np.asarray(X, dtype=np.float64)))
+
+    def _with_knee(self) -> Self:
+        """Return the family with a valid knee, or raise ValueError."""
+        return self if self.knee is None else replace(self, knee=hyper.positive("knee", self.knee))
 
     def log_base(self, X: Array) -> Array:
         """Log base measure of the logarithms, and their derivatives, (N,)."""

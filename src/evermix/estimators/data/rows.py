@@ -285,10 +285,8 @@ class Validator:
 
     def prepared(self, family: Family, X: Array, digest: RowHash | None = None) -> Array:
         """Return the array X as the family stores rows, or raise ValueError."""
-        rows, kept = (
-            prepare_rows(family, X, digest, type(self.estimator).__name__),
-            vars(self.estimator),
-        )
+        rows = prepare_rows(family, X, digest, type(self.estimator).__name__)
+        kept = vars(self.estimator)
         if self.learning and not family.sparse and (self._first or "whole_" in kept):
             kept["whole_"] = whole_columns(rows, None if self._first else kept["whole_"])
             self._first = False
