@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -17,6 +19,15 @@ LONG = (
     "test_skeletons",
     "estimators/test_sklearn",
 )
+
+
+def pytest_configure(config):
+    """Import ArviZ, if it is there, before parallel workers do.
+
+    Its first import of a day writes a file, which fails in one of two processes at once.
+    """
+    if getattr(config.option, "numprocesses", None):
+        subprocess.run([sys.executable, "-c", "import arviz"], capture_output=True, check=False)
 
 
 def pytest_collection_modifyitems(items):

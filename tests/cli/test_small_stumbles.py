@@ -80,7 +80,7 @@ def test_info_names_clusters_that_fade(folder):
 
 @pytest.mark.filterwarnings("default")
 def test_columns_of_dates_are_no_names_of_rows(folder):
-    lines = [f"{i * i % 17 / 4},{i % 28 + 1:02}/05/2024,C{i}" for i in range(60)]
+    lines = [f"{i * i % 17 / 4 + i / 1000},{i % 28 + 1:02}/05/2024,C{i}" for i in range(60)]
     (folder / "t.csv").write_text("\n".join(["x,day,code", *lines, ""]))
     said = evermix("fit", "t.csv", "--out", "labels.csv").stderr.splitlines()
     (dates,) = [line for line in said if "'day' holds dates: it is ignored." in line]

@@ -345,6 +345,8 @@ def test_a_map_is_walked_by_arrow_keys(browser, many_topics):
         browser.press("ArrowDown")
     browser.wait_for("!document.getElementById('tip').hidden")
     assert browser.run("document.getElementById('tip').textContent").startswith("topic 3, ")
+    browser.run("scrollBy(0, 1); new Promise(done => setTimeout(done, 200))")
+    assert browser.run("!document.getElementById('tip').hidden")  # it moves with its topic
     browser.press("Enter")
     assert browser.run(FOCUS) == "item-3"
 

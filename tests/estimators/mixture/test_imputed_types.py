@@ -110,7 +110,7 @@ def test_columns_of_arrow_and_dicts_keep_their_types(model):
     columns = {"age": table["age"].to_numpy(), "weight": table["weight"].to_numpy("float32")}
     columns["weight"][::4] = np.nan
     columns["plan"] = table["plan"].tolist()
-    with pytest.warns(UserWarning, match="no column"):
+    with pytest.warns(UserWarning, match="lacks the columns"):
         full = model.impute(columns)
     assert full["age"].dtype == columns["age"].dtype and full["weight"].dtype == np.float32
     assert all(new == old for new, old in zip(full["plan"], columns["plan"], strict=True) if old)

@@ -49,7 +49,8 @@ function tip(event, text) {
   const top = event.clientY + 18 + box.offsetHeight > innerHeight ? event.clientY - box.offsetHeight - 10 : event.clientY + 18;
   box.style.transform = `translate(${Math.max(left, 4)}px, ${top}px)`;
 }
-addEventListener("scroll", () => tip(null, ""), {passive: true, capture: true});
+let tipOfFocus = null;  // shows the tip of what the keyboard is on, which may have moved
+addEventListener("scroll", () => { tip(null, ""); tipOfFocus?.(); }, {passive: true, capture: true});
 
 function ticks(low, high, n, log) {
   if (log) {
@@ -289,10 +290,13 @@ function mapChart(box, places, items, label, pick) {
     circle.addEventListener("pointermove", event => tip(event, about(item)));
     circle.addEventListener("pointerleave", event => tip(event, ""));
     circle.addEventListener("focus", () => {
-      const {left, bottom} = circle.getBoundingClientRect();
-      if (circle.matches(":focus-visible")) requestAnimationFrame(() => tip({clientX: left, clientY: bottom - 12}, about(item)));
+      tipOfFocus = () => {
+        const {left, top, bottom} = circle.getBoundingClientRect(), seen = bottom > 0 && top < innerHeight;
+        if (seen && circle.matches(":focus-visible")) tip({clientX: left, clientY: bottom - 12}, about(item));
+      };
+      requestAnimationFrame(() => tipOfFocus?.());
     });
-    circle.addEventListener("blur", event => tip(event, ""));
+    circle.addEventListener("blur", event => { tipOfFocus = null; tip(event, ""); });
     return circle;
   });
   root.append(...circles);
