@@ -96,8 +96,14 @@ NEAR_MISSES = [
     (["x", float("nan"), None], "row 1 holds no text, got nan"),
     ([None], "row 0 holds no text, got None"),
     ([{"id": 1, "body": "x"}], r"got a dict in row 0: .*, \[row\['body'\] for row in X\]"),
-    ({"body": ["x", "y"]}, r"got a dict: give the texts themselves, X\['body'\]\."),
-    ({"body": "x"}, r"got a dict: give the texts themselves, \[X\['body'\]\]"),
+    ({"body": ["x", "y"]}, r"got a dict: give the texts alone, X\['body'\]\."),
+    ({"body": "x"}, r"got a dict: give the texts alone, \[X\['body'\]\]"),
+    ({"body": ["x", None]}, r"got a dict: give the texts alone, X\['body'\]\."),
+    ({"n": [1, 2]}, "got a dict that holds none"),
+    ([{"id": 1}], "got a dict in row 0 that holds none"),
+    (pd.DataFrame({"n": [1, 2], "body": ["x", None]}), r"got a table: .* X\['body'\]\."),
+    ([["x"], ["y"]], r"got a list of one in row 0: .* \[row\[0\] for row in X\]"),
+    (np.array([["x"], ["y"]]), r"got a list of one in row 0: .* \[row\[0\] for row in X\]"),
 ]
 
 
@@ -109,6 +115,8 @@ def test_what_is_almost_texts_is_told_as_such(folder):
             with pytest.raises(TypeError, match="X must be a list of texts, .*" + said):
                 ask(X)
     assert len(mix.predict(["a parcel", ""])) == 2
+    with pytest.raises(ValueError, match="X must be a list of texts, got none"):
+        mix.predict([])
     with pytest.raises(ValueError, match="Expected 2D array"):
         mix.predict([1.0, 2.0])
     counts = mix.text_counter_.counts(NEW)

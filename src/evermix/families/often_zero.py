@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import rankdata, spearmanr
 
 from evermix._xp import Floats
 from evermix.families.amounts import ENOUGH, ZEROS, knee_of
@@ -13,9 +13,9 @@ from evermix.families.zero_inflated import ZeroInflated
 
 SPIKE = 3  # times that 0 is more frequent than any other number
 LOOKED_AT, PLACES = 2000, 40  # rows, and places among them
-FEWEST, LEAST, MOST = 60, 20, 200  # rows that say anything; those around a place
-FEW_FOLLOW = 0.5  # correlation of ranks from which on fewer rows do
+FEWEST, LEAST, MOST = 100, 20, 200  # rows that say anything; those around a place
 NEAREST = 4  # columns that numbers may follow
+SHARE = 0.3  # of the rows, without zeros in these columns, that is looked at at least
 FOLLOWS = 0.2  # share of the variance around a place, from which on they do
 
 Name = TypeVar("Name", bound=Hashable)
@@ -49,19 +49,22 @@ def _follow(values: Floats, others: list[Floats]) -> bool:
 
     Columns that are independent within clusters may rise together in all rows, but hardly do among
     neighbours, which are mostly of one cluster. So the mean of adjusted R squared over several
-    places counts, by ranks.
+    places counts, by ranks. Zeros of other columns tell of clusters too: rows that have them are
+    left out, unless most would be.
     """
     some = np.flatnonzero(np.isfinite(values) & (values != 0))
     some = some[np.linspace(0, len(some) - 1, min(len(some), LOOKED_AT)).astype(np.int64)]
-    y = rankdata(values[some])
-    ranks = [_ranks(each[some]) for each in others]
-    ranks = [each for each in ranks if each.std() > 0]
-    if not ranks or not y.std():
+    values, others = values[some], [each[some] for each in others]
+    alike = [_alike(values, each) for each in others]
+    least, rows = max(FEWEST, SHARE * len(some)), np.ones(len(some), dtype=np.bool_)
+    found: list[Floats] = []
+    for j in np.argsort(alike)[::-1]:
+        both = rows & (others[j] != 0)
+        if alike[j] > 0 and np.count_nonzero(both) >= least and len(found) < NEAREST:
+            rows, found = both, [*found, others[j]]
+    if not found:
         return False
-    alike = [abs(np.corrcoef(y, each)[0, 1]) for each in ranks]
-    if len(y) < FEWEST:  # too few to look at neighbours
-        return max(alike) > FEW_FOLLOW
-    Z = np.column_stack([ranks[j] for j in np.argsort(alike)[-NEAREST:]])
+    y, Z = rankdata(values[rows]), np.column_stack([_ranks(each[rows]) for each in found])
     n, (k, p) = len(y), (int(np.clip(len(y) // 8, LEAST, MOST)), Z.shape[1])
     shares = []
     for i in np.linspace(0, n - 1, min(n, PLACES)).astype(np.int64):
@@ -71,6 +74,14 @@ def _follow(values: Floats, others: list[Floats]) -> bool:
         spread = np.var(part, ddof=1)
         shares.append(1 - rest @ rest / (k - p - 1) / spread if spread > 0 else 0.0)
     return float(np.mean(shares)) > FOLLOWS
+
+
+def _alike(values: Floats, other: Floats) -> float:
+    """Correlation of ranks where another column is known and not 0; 0 in fewer rows than say so."""
+    both = np.isfinite(other) & (other != 0)
+    if np.count_nonzero(both) < FEWEST or not np.ptp(values[both]) or not np.ptp(other[both]):
+        return 0.0
+    return abs(float(spearmanr(values[both], other[both]).statistic))
 
 
 def _ranks(values: Floats) -> Floats:

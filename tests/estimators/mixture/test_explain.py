@@ -1,6 +1,7 @@
 """Why a row is in its cluster: contributions add up to the log odds."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -171,3 +172,13 @@ def test_a_level_that_was_never_met_is_named():
             (value,) = [each.value for each in why.contributions if each.name == "brand"] or [None]
             assert value == brand
             assert ("brand = Unknownbrand" in repr(why)) == (brand is not None)
+
+
+def test_a_row_is_checked_once():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(40, 9, 200), "town": rng.choice(["a", "b"], 200)})
+    mix = em.Mixture(random_state=0).fit(table)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        mix.explain(table.assign(more=1.0).iloc[[0]])
+    assert len(said) == 1 and "more" in str(said[0].message)

@@ -123,3 +123,11 @@ def test_parts_of_rows_have_together_what_all_have():
     for cut in (1, 4096, 9999):
         parts = whole_columns(X[cut:], whole_columns(X[:cut]))
         assert parts.tolist() == [True, False, True]
+
+
+def test_rows_that_are_refused_change_nothing():
+    X = np.random.default_rng(0).integers(0, 90, size=(2000, 2)).astype(float)
+    mix = em.Mixture(em.Gaussian()).partial_fit(X)
+    with pytest.raises(ValueError, match="sample_weight"):
+        mix.partial_fit(X[:2] + 0.5, sample_weight=[1.0, 2.0, 3.0])
+    assert mix.whole_.all()

@@ -1,7 +1,7 @@
 """Which family suits each column of a table: words, levels, amounts, numbers, ids of rows."""
 
 import re
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,22 +101,21 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     columns = {name: column for name, column in columns.items() if name not in totals}
     few, many = (_without(each, totals) for each in (few, many))
     often = zero_inflated(many)
-    lone = _without(many, often)
-    pairs = {name: other for name in few if (other := _followed(few[name], lone))}
-    in_pairs = dict.fromkeys([*pairs.values(), *pairs])
-    knees = dict.fromkeys(in_pairs, 0.0)  # of numbers; multiples are so on a linear scale
+    numbers_alone = _without(many, often)
+    pairs = {name: other for name in few if (other := _followed(few[name], numbers_alone))}
+    knees, together = _knees(numbers_alone, few, pairs)
+    while lost := [name for name in pairs if not {name, pairs[name]} <= together.keys()]:
+        pairs = {name: other for name, other in pairs.items() if name not in lost}
+        knees, together = _knees(numbers_alone, few, pairs)
     for name, (kind, _) in columns.items():
-        if name in in_pairs:
+        if name in knees:
             continue
         if kind == "yes/no":
             blocks[name] = Bernoulli()
         elif kind in ("level", "date") or name in few:  # dates alone are refused later
             blocks[name] = Categorical()
-        elif name in often:
-            blocks[name] = often[name]
         else:
-            knees[name] = knee_of(many[name])
-    together = _together(knees, {name: columns[name].values for name in knees}, in_pairs)
+            blocks[name] = often[name]
     found = [group(together)] if together else []
     found += [alone(name, knee) for name, knee in knees.items() if name not in together]
     ignored = tuple(name for name in table.names if name not in columns)
@@ -149,16 +148,24 @@ def _length(column: Column) -> float:
     return float(np.mean([len(str(value)) for value in column.values if value is not None]))
 
 
-def _together(
-    knees: Mapping[str, float], columns: Mapping[str, Floats], pairs: Collection[str]
-) -> dict[str, float]:
-    """The knees of the columns that may share a covariance, amounts first; empty if none do."""
+def _knees(
+    numbers: Mapping[str, Floats], few: Mapping[str, Floats], pairs: Mapping[str, str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The knees of columns of numbers, and of those among them that may share a covariance.
+
+    ``pairs`` are columns of few numbers that follow another one, which are linear as that is:
+    multiples are so on a linear scale.
+    """
+    linear = dict.fromkeys([*pairs.values(), *pairs])
+    columns = {name: {**few, **numbers}[name] for name in linear} | dict(numbers)
+    knees = {name: 0.0 if name in linear else knee_of(columns[name]) for name in columns}
     fits = {name for name, knee in knees.items() if knee == knee_in_group(columns[name])}
-    some = {name: knee for name, knee in knees.items() if name in fits or name in pairs}
+    some = {name: knee for name, knee in knees.items() if name in fits or name in linear}
     seen = _seen_together({name: columns[name] for name in sorted(some, key=lambda n: not some[n])})
     if len(seen) > MAX_FULL_COVARIANCE:
         seen = [name for name in seen if not knees[name]]
-    return {name: knees[name] for name in seen} if 1 < len(seen) <= MAX_FULL_COVARIANCE else {}
+    few_enough = 1 < len(seen) <= MAX_FULL_COVARIANCE
+    return knees, {name: knees[name] for name in seen} if few_enough else {}
 
 
 def _seen_together(columns: Mapping[str, Floats]) -> list[str]:
@@ -296,12 +303,12 @@ def _is_multiple(name: str, values: Floats, counts: Mapping[str, Floats]) -> boo
     within clusters, so that there would be one for each level.
     """
     for other, whole in counts.items():
-        seen = np.isfinite(values) & np.isfinite(whole)
-        some = seen & (whole != 0)
-        if other == name or len(np.unique(whole[some])) < LEVELS:
+        seen = np.isfinite(values) & np.isfinite(whole) & (whole != 0)
+        if other == name or len(np.unique(whole[seen])) < LEVELS:
             continue
-        price = float(np.median(values[some] / whole[some]))
-        near = np.isclose(values[seen], price * whole[seen], rtol=1e-3, atol=0.0)
+        price = float(np.median(values[seen] / whole[seen]))
+        some = np.isfinite(values) & ((values != 0) | (whole != 0))
+        near = np.isclose(values[some], price * whole[some], rtol=1e-3, atol=0.0)
         if price > 1 and np.mean(near) >= EXACT:
             return True
     return False

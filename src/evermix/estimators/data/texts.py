@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
+from evermix.estimators.data.tables import Table, is_table
 from evermix.io.text_counter import TextCounter
 
 
@@ -45,23 +46,28 @@ def counted(estimator: Any, X: Any, dense: bool = False) -> Any:
 
 
 def _check_near_misses(X: Any) -> None:
-    """Raise TypeError if X is neither texts nor rows of numbers, but was meant to be texts."""
+    """Raise an error if X is neither texts nor rows of numbers, but was meant to be texts."""
     if isinstance(X, str):
         raise TypeError("X must be a list of texts, got one text: give [text].")
-    if isinstance(X, Mapping):
-        field = _field_of_text(X)
-        texts = f"[X[{field!r}]]" if isinstance(X.get(field), str) else f"X[{field!r}]"
-        raise TypeError(
-            f"X must be a list of texts, got a dict: give the texts themselves, {texts}."
-        )
-    values = _listed(X)
-    if values is None or all(map(_is_row, values)):
+    if isinstance(X, Mapping) or is_table(X):
+        names = X if isinstance(X, Mapping) else Table(X).names
+        kind = "a dict" if isinstance(X, Mapping) else "a table"
+        _refuse_fields(X, {name: X[name] for name in names}, kind, "X")
         return
+    if getattr(X, "ndim", 1) == 2 and getattr(X, "dtype", np.dtype(float)).kind in "OUT":
+        X = X.tolist()
+    values = _listed(X)
+    if values is None or (values and all(map(_is_row, values))):
+        return
+    if not values:
+        raise ValueError("X must be a list of texts, got none: give at least one.")
     row, value = next((i, value) for i, value in enumerate(values) if not isinstance(value, str))
     if isinstance(value, Mapping):
+        _refuse_fields(value, value, f"a dict in row {row}", "row", " for row in X")
+    if isinstance(value, list | tuple) and len(value) == 1 and isinstance(value[0], str):
         raise TypeError(
-            f"X must be a list of texts, got a dict in row {row}: give the texts themselves, "
-            f"[row[{_field_of_text(value)!r}] for row in X]."
+            f"X must be a list of texts, got a list of one in row {row}: give the texts "
+            "themselves, [row[0] for row in X]."
         )
     raise TypeError(
         f"X must be a list of texts, but row {row} holds no text, got {value!r:.60}: leave it out, "
@@ -71,12 +77,24 @@ def _check_near_misses(X: Any) -> None:
 
 def _is_row(value: Any) -> bool:
     """Whether a value is a number, or may be a row of numbers."""
+    if isinstance(value, list | tuple) and any(isinstance(each, str) for each in value):
+        return False
     return isinstance(value, Real) or (
         hasattr(value, "__len__") and not isinstance(value, str | bytes | Mapping)
     )
 
 
-def _field_of_text(row: Mapping[Any, Any]) -> Any:
-    """Return the key of a text, or of texts, in a dict."""
-    texts = (key for key, value in row.items() if isinstance(value, str) or texts_in(value))
-    return next(texts, "text")
+def _refuse_fields(X: Any, fields: Mapping[Any, Any], kind: str, name: str, each: str = "") -> None:
+    """Raise TypeError that names the field of the texts; not for a table that has none."""
+    field = next((key for key, value in fields.items() if _has_texts(value)), None)
+    if field is not None:
+        one = f"{name}[{field!r}]"
+        texts = f"[{one}{each}]" if each or isinstance(fields[field], str) else one
+        raise TypeError(f"X must be a list of texts, got {kind}: give the texts alone, {texts}.")
+    if isinstance(X, Mapping):
+        raise TypeError(f"X must be a list of texts, got {kind} that holds none.")
+
+
+def _has_texts(value: Any) -> bool:
+    """Whether a value is a text, or has texts among its values."""
+    return isinstance(value, str) or any(isinstance(each, str) for each in _listed(value) or ())

@@ -16,7 +16,7 @@ from evermix.engines.batch import Batch
 from evermix.estimators import files
 from evermix.estimators.data.fingerprint import OtherRowsError
 from evermix.estimators.data.times import prepare_times
-from evermix.estimators.fitting import StepObserver, check_observers
+from evermix.estimators.fitting import StepObserver, check_observers, restored_on_error
 from evermix.estimators.mixture.beginning import found, resolved
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
@@ -290,16 +290,17 @@ class Mixture(
             return self
         learner = self.learner_
         kept = self.engine is None and learner.engine.streams
-        family, X, weights = rows_to_stream(self, settings, X, sample_weight, learner)
-        if not learner.started:
-            settings = settings.for_rows(family, X, streaming=True)
-            learner = learner.of_family(settings.engine, settings.model(family))
-        engine = learner.engine if kept else settings.engine
-        if not learner.engine.streams:
-            learner = live(learner, engine)
-        checked_engine(learner, engine)
-        engine.check_weights(learner.model, weights)
-        stamps = times_after(learner, times, len(weights))
+        with restored_on_error(self):
+            family, X, weights = rows_to_stream(self, settings, X, sample_weight, learner)
+            if not learner.started:
+                settings = settings.for_rows(family, X, streaming=True)
+                learner = learner.of_family(settings.engine, settings.model(family))
+            engine = learner.engine if kept else settings.engine
+            if not learner.engine.streams:
+                learner = live(learner, engine)
+            checked_engine(learner, engine)
+            engine.check_weights(learner.model, weights)
+            stamps = times_after(learner, times, len(weights))
         learner.engine, learner.parameters = engine, parameters_of(self)
         self.learner_ = learner
         self._add(Batch(X, weights, times=stamps), on_step)

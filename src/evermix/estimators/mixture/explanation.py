@@ -16,6 +16,7 @@ from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.held import cluster_id, held
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, Value, shown
+from evermix.estimators.mixture.new_words import proba_with_new_words, with_new_words
 from evermix.estimators.plain_words import ids_in_words
 from evermix.families.growing import wide_for, widened, widths
 from evermix.families.terms import Terms, terms
@@ -122,7 +123,6 @@ class ExplanationQuestions:
     """Why rows are in their clusters."""
 
     learner_: Learner
-    novelty: Callable[[Any], Array]
     _prepared: Callable[[Any], Array]  # validates rows
 
     def explain(
@@ -167,7 +167,9 @@ class ExplanationQuestions:
         fitted = self.learner_.shown.fitted
         known = Names.of(self, fitted.point.model.family, names)
         against = None if against is None else cluster_id(self, against)
-        why = explained(fitted, X, known, against, float(self.novelty(rows)[0]), held(self))
+        words = with_new_words(self, rows)
+        new = fitted.novelty(X) if words is None else proba_with_new_words(self, words)[:, -1]
+        why = explained(fitted, X, known, against, float(new[0]), held(self))
         return _with_new_levels(why, rows, vars(self)) if is_table(rows) else why
 
 
