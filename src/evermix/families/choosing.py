@@ -64,7 +64,7 @@ def choose(X: Array, levels: bool = True, enough: int | None = None) -> Choice:
         )
     few = _columns_of_levels(first) if known and levels else []
     same = _constant_columns(X) if enough is None and levels else []
-    often = _often_zero(first, few + same) if known and levels else {}
+    often = _often_zero(first, few + same, gone) if known and levels else {}
     if gone or few or same or often:
         return _columns_apart(X.shape[1], few, same, often, gone)
     return _of_vectors(X)
@@ -132,11 +132,14 @@ def _columns_of_levels(X: Array) -> list[int]:
     return [j for j in range(X.shape[1]) if all(_are_codes(part[:, j]) for part in (_sample(X), X))]
 
 
-def _often_zero(X: Array, others: list[int]) -> dict[int, ZeroInflated]:
-    """Return families for the columns of X (N, D) that are often 0, but for ``others``."""
+def _often_zero(X: Array, others: list[int], apart: bool) -> dict[int, ZeroInflated]:
+    """Return families for the columns of X (N, D) that are often 0, but for ``others``.
+
+    ``apart`` says whether columns share no covariance in any case.
+    """
     if X.shape[1] > MAX_FULL_COVARIANCE:
         return {}
-    return zero_inflated({j: X[:, j] for j in range(X.shape[1]) if j not in others})
+    return zero_inflated({j: X[:, j] for j in range(X.shape[1]) if j not in others}, apart)
 
 
 def _are_codes(values: Array) -> bool:

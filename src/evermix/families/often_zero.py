@@ -21,14 +21,15 @@ FOLLOWS = 0.2  # share of the variance around a place, from which on they do
 Name = TypeVar("Name", bound=Hashable)
 
 
-def zero_inflated(columns: Mapping[Name, Floats]) -> dict[Name, ZeroInflated]:
+def zero_inflated(columns: Mapping[Name, Floats], apart: bool = False) -> dict[Name, ZeroInflated]:
     """Return families of those columns of numbers (N,) that are often 0 and follow no others.
 
-    Where the numbers that are not 0 follow other columns, a covariance says more.
+    Where the numbers that are not 0 follow other columns, a covariance says more; that does not
+    matter if all columns are ``apart`` in any case.
     """
     found = {}
     for name, values in columns.items():
-        others = [each for other, each in columns.items() if other != name]
+        others = [] if apart else [each for other, each in columns.items() if other != name]
         if has_spike(values) and not _follow(values, others):
             found[name] = ZeroInflated(alone(0, knee_of(values[values != 0])).family)
     return found

@@ -33,6 +33,7 @@ from evermix.io.sources.values import Columns
 FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
 LARGEST_COUNT = 100  # up to which counts are: guests, visits, children
+SMALL_COUNT = 4  # up to which most of those that are not 0 may be, where 1 is a rarity
 LEVELS, RISING, SAME = 3, 0.8, 0.7  # more levels, correlation of ranks, neighbours alike
 EXACT = 0.9  # rows in which a total is a number times the price
 ONES = 0.2  # rows with 1 for each with 0, from which on whole numbers are counts
@@ -107,6 +108,8 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     while lost := [name for name in pairs if not {name, pairs[name]} <= together.keys()]:
         pairs = {name: other for name, other in pairs.items() if name not in lost}
         knees, together = _knees(numbers_alone, few, pairs)
+    often |= zero_inflated(_without(numbers_alone, together), apart=True)
+    knees = {name: knee for name, knee in knees.items() if name not in often}
     for name, (kind, _) in columns.items():
         if name in knees:
             continue
@@ -272,10 +275,12 @@ def _is_few(values: Floats) -> bool:
 
 
 def _are_counts(known: Floats) -> bool:
-    """Whether whole numbers are small counts: many are 0, and 1 is no rarity beside it."""
+    """Whether whole numbers are small counts: many are 0, and 1 or other small ones no rarity."""
     zeros, ones = (int(np.count_nonzero(known == number)) for number in (0, 1))
     small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT) & (known == np.rint(known))))
-    return small and zeros > ZEROS * len(known) and ones >= ONES * zeros
+    few = int(np.count_nonzero(known <= SMALL_COUNT)) - zeros
+    many_small = ones >= ONES * zeros or 2 * few >= len(known) - zeros
+    return small and zeros > ZEROS * len(known) and many_small
 
 
 def _followed(levels: Floats, columns: Mapping[str, Floats]) -> str | None:
