@@ -7,6 +7,7 @@ from scipy.integrate import quad
 from sklearn.metrics import adjusted_mutual_info_score
 
 import evermix as em
+from evermix.estimators.data.table_family import automatic_table
 from evermix.families.imputing import drawn, imputed
 from evermix.families.often_zero import has_spike, zero_inflated
 from helpers.family_cases import CASES, OFTEN
@@ -274,3 +275,48 @@ def test_columns_of_an_array_keep_their_names():
 def test_negative_numbers_are_named_with_what_takes_them():
     with pytest.raises(ValueError, match=r"numbers >= 0, got -1.0 .*em.ZeroInflated\(em.Gaussian"):
         em.Mixture(em.Mixed({0: em.ZeroInflated()})).fit([[0.0], [2.0], [-1.0]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_zeros_of_other_columns_do_not_make_numbers_follow_them(seed):
+    """They tell of clusters; numbers that are independent within these follow nothing."""
+    rng = np.random.default_rng(seed)
+    kind, table = rng.integers(3, size=2000), {}
+    for name in ("food", "wine", "toys", "fuel", "books"):
+        sizes = rng.lognormal(3 + rng.normal(0, 1.2, 3)[kind], 0.4).round(2)
+        table[name] = np.where(rng.random(2000) < rng.uniform(0.1, 0.7, 3)[kind], 0.0, sizes)
+    assert set(zero_inflated(table)) == set(table)
+
+
+def test_columns_that_are_apart_need_not_follow_nothing():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2000)
+    table = {"x": x, "y": np.maximum(x + rng.normal(0, 0.1, 2000), 0.0)}
+    assert not zero_inflated(table) and set(zero_inflated(table, apart=True)) == {"y"}
+    X = np.column_stack(list(table.values()))
+    X[::50, 0] = np.nan
+    assert "1 of 2 columns are often 0" in em.Mixture(random_state=0).fit(X).family_reason_
+
+
+def test_what_agrees_in_zeros_or_in_few_rows_is_no_total():
+    rng = np.random.default_rng(0)
+    returns = np.where(rng.random(2000) < 0.93, 0, rng.integers(1, 5, 2000))
+    table = {"returns": returns, "town": rng.choice(list("ab"), 2000)}
+    refund = (returns * rng.lognormal(3, 1, 2000)).round(2)
+    assert "refund" not in automatic_table(table | {"refund": refund}).ignored
+    total = np.where(rng.random(2000) < 0.95, rng.lognormal(3, 1, 2000), 12.5 * returns)
+    few = np.where(total == 12.5 * returns, returns, np.nan)
+    assert not automatic_table(table | {"few": few, "total": total}).ignored
+    with pytest.warns(UserWarning, match="'total' holds a multiple of another column"):
+        found = automatic_table(table | {"total": 12.5 * returns})
+    assert found.ignored == ("total",)
+
+
+@pytest.mark.parametrize("noise", [0, 33])
+def test_counts_of_a_price_are_levels_where_columns_share_no_covariance(noise):
+    rng = np.random.default_rng(0)
+    age = rng.uniform(18, 90, 1000)
+    table = {"age": age, "band": np.floor(age / 10), "town": rng.choice(list("ab"), 1000)}
+    family = automatic_table(table | {f"x{i}": rng.normal(size=1000) for i in range(noise)})
+    (of_band,) = [block.family for block in family.blocks if "band" in block.names]
+    assert isinstance(of_band, em.Categorical if noise else em.Gaussian)

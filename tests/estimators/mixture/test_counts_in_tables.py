@@ -52,10 +52,12 @@ def test_which_numbers_are_counts():
     rng = np.random.default_rng(0)
     guests = table()[0]["guests"]
     assert len(np.unique(guests)) > 20
-    assert is_category(guests)
+    assert is_category(guests) and is_category(guests + 1)
+    most_are_small = np.concatenate([rng.choice([0, 2, 3], 510), np.repeat(np.arange(5, 35), 3)])
+    assert is_category(most_are_small)
     assert is_category(np.where(rng.random(600) < 0.2, np.nan, guests))
     others = {
-        "without zeros": guests + 1,
+        "from 2 on": guests + 2,
         "fractions": guests + 0.5 * (guests == 3),
         "negative": guests - 1,
         "large": np.where(guests == guests.max(), 2000, guests),

@@ -262,14 +262,14 @@ def _warn_of_many_words(columns: Mapping[str, Column]) -> None:
 def _is_few(values: Floats) -> bool:
     """Whether numbers are few different ones, each of them often; whole ones may be more.
 
-    Counts may be more again: near zero they lie on a few points, for each of which a Gaussian would
-    open a cluster.
+    Counts from 0 or 1 on may be more again: there they lie on a few points, for each of which a
+    Gaussian would open a cluster.
     """
     known = values[~np.isnan(values)]
     if np.isinf(known).any():
         return False
     whole, different = bool(np.all(known == np.rint(known))), len(np.unique(known))
-    if _are_counts(_in_steps(known)):
+    if _are_counts(known - 1 if different and known.min() == 1 else _in_steps(known)):
         return FEWEST * different <= len(known)
     return different <= min(FEW_WHOLE if whole else FEW, len(known) // 10)
 
