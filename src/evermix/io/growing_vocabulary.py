@@ -114,18 +114,15 @@ class GrowingVocabulary(TextCounter):
     def counts_with_new(self, texts: Iterable[str]) -> Any:
         """Return counts (N, D) of texts, with words that have no column yet.
 
-        Of a text, 1,024 such words at most are counted. They are in columns behind all others,
-        the first of each text in the first: nothing was learnt of any, so they are all alike.
+        They say how new a text is, however rare they are. Of a text, 1,024 of them at most are
+        counted, in columns behind all others, the first of each text in the first: nothing was
+        learnt of any, so they are all alike.
         """
         rows, n = list[dict[int, int]](), len(self.words)
         for text in texts:
             found = Counter(self._words_of(text))
             row = {self._columns[word]: m for word, m in found.items() if word in self._columns}
-            unknown = [
-                m
-                for word, m in found.items()
-                if word not in self._columns and self.waiting.get(word, 0) + m >= self.min_count
-            ]
+            unknown = [m for word, m in found.items() if word not in self._columns]
             row |= enumerate(unknown[:UNKNOWN], n)
             rows.append(row)
         return as_csr(rows, max((max(row, default=0) + 1 for row in rows), default=0))

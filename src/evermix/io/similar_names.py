@@ -1,6 +1,7 @@
 """Which file or column may be meant where there is none of the name that was given."""
 
 import os
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
@@ -11,6 +12,7 @@ MOST = 10_000  # names that are compared
 SIMILAR = 0.6  # how similar names must be
 ALIKE = 0.7  # how similar names of files must be without their ends
 LONGEST = 255  # characters of a name that are
+SHORTEST = 2  # characters of a name that may be a word of another
 NAMED = 8  # names that may be meant which a sentence has
 
 
@@ -62,9 +64,12 @@ def each_of(missing: Sequence[str], names: Iterable[str]) -> str:
 
 
 def _nearest(name: str, names: Iterable[str], least: float = SIMILAR) -> str | None:
-    """Return the most similar of the names; None if none is similar."""
+    """Return the most similar of the names, or the one that holds this name; None if none does."""
     by_case = {each.lower(): each for each in names}
     similar = get_close_matches(name[:LONGEST].lower(), by_case, n=1, cutoff=least)
+    if not similar and len(name) >= SHORTEST:
+        holds = [each for each in by_case if name.lower() in re.split(r"[\W_]+", each)]
+        similar = holds if len(holds) == 1 else []
     return by_case[similar[0]] if similar else None
 
 
@@ -77,15 +82,22 @@ def same_but_case(name: str, names: Iterable[str]) -> str:
     return same[0] if len(same) == 1 else name
 
 
-def no_such(what: str, name: str, names: Iterable[str], flag: str = "") -> str:
+def no_such(
+    what: str,
+    name: str,
+    names: Iterable[str],
+    flag: str = "",
+    likely: Sequence[str] | None = None,
+) -> str:
     """Return that there is no column, or field, of a name, and which there are, the nearest first.
 
-    ``flag`` is the option that has named it.
+    ``flag`` is the option that has named it. ``likely`` are those that may be meant; None: all.
     """
     found = sorted(names, key=lambda each: -_likeness(name, each))
-    meant = one_of(name, found)
+    near = _nearest(name, found if likely is None else likely)
+    meant = "" if near is None else f" Did you mean {near!r}?"
     if meant and flag:
-        meant = f" Did you mean {flag} {shlex.quote(found[0])}?"
+        meant = f" Did you mean {flag} {shlex.quote(str(near))}?"
     shown = ", ".join(map(repr, found))
     return f"there is no {what} {name!r}.{meant} The {what}s are {shown}."
 

@@ -75,7 +75,7 @@ class TextCounter(ABC):
     def counts_with_new(self, texts: Iterable[str]) -> Any:
         """Return counts (N, D) of texts, with words that have no column yet.
 
-        These have columns behind all others, if a stream would give them one.
+        These are in columns behind all others, if a stream would give them any.
         """
         return self.counts(texts)
 
@@ -94,9 +94,9 @@ class TextCounter(ABC):
         return ([] for _ in texts)
 
     def again(self, texts: Iterable[str]) -> Any:
-        """Return :meth:`counts_with_new` of texts that were met before, so that none is met now."""
+        """Return :meth:`counts` of texts that were met before, so that none is met now."""
         total, unknown = self.totals.total, self.totals.unknown
-        X = self.counts_with_new(texts)
+        X = self.counts(texts)
         self.totals.total, self.totals.unknown = total, unknown
         return X
 

@@ -68,6 +68,11 @@ def say_what_is_read(
             f"warning: only column {name!r} is read, whose texts are mostly of one word. {way}, "
             "all columns are clustered."
         )
+    elif words and np.median(lengths) <= 1 and "text_field" in settings.given:
+        note(
+            f"warning: the texts in {name!r} are mostly of one word. If another field holds the "
+            "texts, name that with --text-field."
+        )
     elif others and not settings.quiet:
         verb = "column {} is" if len(others) == 1 else "columns {} are"
         note(f"texts are read from column {name!r}: {verb.format(quoted(others))} ignored.")
@@ -163,7 +168,8 @@ def shown_words(counter: TextCounter) -> str:
     if isinstance(counter, EmbeddedTexts):
         return f"vectors of {counter.n_features:,} numbers" if counter.name else "words of texts"
     columns = sum(map(bool, counter.words)) if counter.words else counter.n_features
-    return f"{columns:,} words known, {100 * counter.totals.share:.1f} % of those met unknown"
+    unknown = f"{100 * counter.totals.share:.1f} % of those met unknown"
+    return f"{counted(columns, 'word')} known, {unknown}"
 
 
 def uncounted_words(counter: TextCounter | None, X: Any, most: int | None) -> str | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -85,15 +86,18 @@ def later_periods(times: Any, n: int, known: Sequence[Any]) -> Any:
     period = period_of(known)
     if times is None or period is None:
         return times
+    given = plain_times(times, n)
+    if period == "year" and all(type(when) is int for when in given):
+        return list(map(str, given))
     dates = _dates_of(times, n)
     if dates is not None:
         _check_order(times, period)
         return in_periods(dates, period)
-    for given in plain_times(times, n):
-        if isinstance(given, str) and period_of([given]) != period:
+    for when in given:
+        if isinstance(when, str) and period_of([when]) != period:
             raise ValueError(
                 f"times must be {period}s such as {known[-1]!r}, like those of the fit, or dates, "
-                f"got {given!r:.60}."
+                f"got {when!r:.60}."
             )
     return times
 
@@ -110,6 +114,7 @@ def _dates_of(times: Any, n: int) -> Array | None:
     """Return times as datetime64 (n,), or None if they are not dates.
 
     Texts that name a year or a month, as periods are written, and categories are labels.
+    ValueError: most are dates, but not all.
     """
     given = plain_times(times, n)
     if given and isinstance(given[0], date):
@@ -121,12 +126,17 @@ def _dates_of(times: Any, n: int) -> Array | None:
         return None
     day_first, read = find_order(texts) is not False, {}  # of years it does not matter
     for text in texts:
-        try:
-            read[text] = read_time(text, labels=True, day_first=day_first)
-        except ValueError:
-            return None
-        if not isinstance(read[text], np.datetime64):
-            return None
+        with suppress(ValueError):
+            if isinstance(when := read_time(text, labels=True, day_first=day_first), np.datetime64):
+                read[text] = when
+    others = [row for row, text in enumerate(given) if text not in read]
+    if 2 * len(others) >= len(given):
+        return None
+    if others:
+        raise ValueError(
+            f"times are dates such as {next(iter(read))!r}, but that of row {others[0]} is none, "
+            f"{given[others[0]]!r:.60}: give its date, or leave the row out."
+        )
     return np.array([read[text] for text in given], dtype="datetime64[us]")
 
 

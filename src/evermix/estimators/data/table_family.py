@@ -103,7 +103,8 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     few, many = (_without(each, totals) for each in (few, many))
     often = zero_inflated(many)
     numbers_alone = _without(many, often)
-    pairs = {name: other for name in few if (other := _followed(few[name], numbers_alone))}
+    counts = {name: values for name, values in few.items() if _are_counts(values)}
+    pairs = {name: other for name in counts if (other := _followed(few[name], numbers_alone))}
     knees, together = _knees(numbers_alone, few, pairs)
     while lost := [name for name in pairs if not {name, pairs[name]} <= together.keys()]:
         pairs = {name: other for name, other in pairs.items() if name not in lost}
@@ -269,13 +270,18 @@ def _is_few(values: Floats) -> bool:
     if np.isinf(known).any():
         return False
     whole, different = bool(np.all(known == np.rint(known))), len(np.unique(known))
-    if _are_counts(known - 1 if different and known.min() == 1 else _in_steps(known)):
+    if _are_counts(known):
         return FEWEST * different <= len(known)
     return different <= min(FEW_WHOLE if whole else FEW, len(known) // 10)
 
 
-def _are_counts(known: Floats) -> bool:
-    """Whether whole numbers are small counts: many are 0, and 1 or other small ones no rarity."""
+def _are_counts(values: Floats) -> bool:
+    """Whether numbers are small counts from 0 or 1 on: many are least, and the next no rarity.
+
+    So are totals of one price.
+    """
+    known = values[np.isfinite(values)]
+    known = known - 1 if len(known) and known.min() == 1 else _in_steps(known)
     zeros, ones = (int(np.count_nonzero(known == number)) for number in (0, 1))
     small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT) & (known == np.rint(known))))
     few = int(np.count_nonzero(known <= SMALL_COUNT)) - zeros

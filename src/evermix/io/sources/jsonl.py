@@ -170,12 +170,12 @@ class JsonLines(RecordSource):
         field = options.text_field if self.kind == "text" else options.vector_field
         if field not in fields:
             there, flag = flat(fields), f"--{self.kind.removesuffix('s')}-field"
-            likely = "" if one_of(field, there) else _likely(there)
+            texts = _texts(there) if self.kind == "text" else []
+            likely = "" if one_of(field, texts or there) else _likely(there)
             raise RowError(
-                f"{no_such('field', field, there, flag)} Name the field with the text or vector "
-                "with --text-field or --vector-field, or read all fields as columns of a table "
-                "with --kind table (in Python: text_field, vector_field, kind)."
-                f"{likely}"
+                f"{no_such('field', field, there, flag, texts or None)} Name the field with the "
+                "text or vector with --text-field or --vector-field, or read all fields as columns "
+                f"of a table with --kind table (in Python: text_field, vector_field, kind).{likely}"
             )
         return (_text if self.kind == "text" else _numbers)(fields[field], field)
 
@@ -232,9 +232,13 @@ def _remedy(line: bytes) -> str:
 
 def _likely(fields: dict[str, Any]) -> str:
     """Return the option that names the longest text, if one of the fields holds several words."""
-    texts = {k: v for k, v in fields.items() if isinstance(v, str) and len(v.split()) > 1}
-    longest = max(texts, key=lambda name: len(texts[name]), default=None)
+    longest = max(_texts(fields), key=lambda name: len(fields[name]), default=None)
     return "" if longest is None else f" Did you mean --text-field {shlex.quote(longest)}?"
+
+
+def _texts(fields: dict[str, Any]) -> list[str]:
+    """Return the names of fields that hold several words."""
+    return [k for k, v in fields.items() if isinstance(v, str) and len(v.split()) > 1]
 
 
 def _text(value: Any, field: str) -> str:
