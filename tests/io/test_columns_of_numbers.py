@@ -74,7 +74,9 @@ def test_a_word_after_the_first_rows_of_a_column_with_few_numbers_spoils_its_row
         ([True, False, 1], None),
         ([{}, 1], None),
         ([None], None),
-        (["5", "-", 3], None),
+        (["5", "-", 3], PLAIN),  # marks are why numbers have no type of their own
+        (["5", "-", "7"], PLAIN),
+        (["05", "-", "07"], None),
         (["5", "7"], None),
     ],
 )

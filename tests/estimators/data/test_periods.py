@@ -58,3 +58,20 @@ def test_periods_of_pandas_are_times(period):
     assert plain_times(pd.Series(months), 3) == months.astype(str).tolist()
     with pytest.raises(ValueError, match="of a year, a month or a day, got 2020Q1 .*astype"):
         plain_times(pd.period_range("2020-01", periods=3, freq="Q"), 3)
+
+
+@pytest.mark.parametrize("bad", ["unknown", "", "2016-13-45", "2016"])
+def test_one_bad_date_is_an_error_with_its_row(bad):
+    dates = [f"{2010 + i % 9}-05-{1 + i % 28:02}" for i in range(100)]
+    for times in first_periods, later_periods:
+        more = (None,) if times is first_periods else (["2010", "2011"],)
+        with pytest.raises(ValueError, match=f"row 50 is none, '{bad}': give its date, or leave"):
+            times([*dates[:50], bad, *dates[50:]], 101, *more)
+    labels = ["a", "b", "2016-05-01"]  # of which most are no dates
+    assert first_periods(labels, 3, None) is labels
+
+
+def test_numbers_of_years_are_years_where_these_are_known():
+    for years in [2012, 2030], np.array([2012, 2030]):
+        assert later_periods(years, 2, ["2011", "2012"]) == ["2012", "2030"]
+    assert later_periods([2012, 2030], 2, [2011, 2012]) == [2012, 2030]

@@ -191,3 +191,9 @@ def test_bertopic_style_use():
 def test_repr_shows_the_parts():
     text = repr(em.Mixture(family=em.Multinomial(0.5), prior=em.DP(2.0)))
     assert "Multinomial(alpha=0.5)" in text and "DP(alpha=2.0)" in text
+
+
+def test_none_among_numbers_is_missing():
+    mix = em.Mixture().fit([[1.0, 2.0], [3.0, None]] * 20)
+    assert "values are missing" in mix.family_reason_
+    assert mix.predict([[None, 2.0]]) == mix.predict([[np.nan, 2.0]])

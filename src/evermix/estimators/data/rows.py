@@ -200,7 +200,8 @@ class Validator:
             check = partial(check_array, input_name="X")
         accept = "csr" if self._takes_sparse(reset) else False
         try:
-            return check(X, accept_sparse=accept, dtype="numeric", ensure_all_finite=False)
+            rows = check(X, accept_sparse=accept, dtype="numeric", ensure_all_finite=False)
+            return rows.astype(np.float64) if rows.dtype == object else rows  # None is missing
         except ValueError as error:
             if (plainer := word_in(X)) is not None:
                 raise plainer from error

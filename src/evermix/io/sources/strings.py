@@ -3,7 +3,8 @@
 Strings such as ``$33.53``, ``1,234.50``, ``18.6%`` and ``5.1 kg`` are numbers where nearly all of
 their column are. In tables with types so are decimal numbers, ``33.53``: whether one of them has
 four digits before the point changes nothing. Digits alone, such as ``90210``, stay words there: a
-column of numbers would have another type.
+column of numbers would have another type, unless there are marks such as ``-`` among them, with
+which what reads files takes no column for numbers.
 """
 
 import re
@@ -16,6 +17,7 @@ from evermix.io.sources.dialect import (
     OTHER,
     STRAY,
     Writing,
+    are_codes,
     are_numbers,
     find_writing,
     is_number,
@@ -56,8 +58,12 @@ def writings_of(
         name: [v for v in values[:LOOK] if not (v is None or _is_gone(v, missing))]
         for name, values in columns.items()
     }
-    look, known = (missing, delimiter, typed), known or {}
-    found = {name: _writing_of(values, *look) for name, values in there.items()}
+    known = known or {}
+    look = {
+        name: (missing, delimiter, typed and not _has_marks(values[:LOOK], there[name]))
+        for name, values in columns.items()
+    }
+    found = {name: _writing_of(values, *look[name]) for name, values in there.items()}
     cells = {name: _bare(there[name], one) for name, one in found.items()}
     open_to = {n: next((m for m in ",." if is_open(some, m)), None) for n, some in cells.items()}
     sure = {
@@ -83,7 +89,7 @@ def writings_of(
             (decimal,) = shown
             if decimal == thousands and not (thousands == usual == "." or _whole(some, decimal)):
                 decimal = None
-        one = _writing_of(there[name], *look, decimal)
+        one = _writing_of(there[name], *look[name], decimal)
         found[name] = one and one._replace(unsure=name not in before or before[name].unsure)
         if one is not None and doubtful:
             _warn_of_marks(name, some, one.decimal, thousands, usual, shown)
@@ -156,6 +162,13 @@ def _is_doubtful(
         )
     as_before = any(sure[other] == before[other].decimal for other in both)
     return not as_before and any(sure[new] != decimal for new in sure.keys() - before.keys())
+
+
+def _has_marks(values: Sequence[Any], known: Sequence[Any]) -> bool:
+    """Whether marks of missing values stand among digits that are no codes; ``known`` are these."""
+    digits = [value for value in known if isinstance(value, str)]
+    marks = len([v for v in values if isinstance(v, str) and v.strip()]) - len(digits)
+    return marks > 0 and not are_codes(digits)
 
 
 def _bare(values: Sequence[Any], writing: Writing | None) -> list[str]:
