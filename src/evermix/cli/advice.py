@@ -19,6 +19,10 @@ _PHRASES = {  # of the library's messages; the longer ones first
         "--category COLUMN keeps one, --id-field COLUMN says that it names the rows, and --ignore "
         "COLUMN leaves it out without this warning."
     ),
+    "To cluster rows by such texts, count their words (CountVectorizer).": (
+        "--text-field COLUMN clusters rows by the words of one, and --ignore COLUMN leaves it out "
+        "without this warning."
+    ),
     "Give such a column a block in em.Mixed if later rows have values.": (
         "--ignore COLUMN leaves one out without this warning."
     ),

@@ -40,6 +40,8 @@ ONES = 0.2  # rows with 1 for each with 0, from which on whole numbers are count
 NAMES, UNIQUE = 50, 0.9  # rows with words of which so many are different: their names
 CODES, FEWEST = 300, 3  # rows with words, and rows for each of these, below which they are codes
 MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
+TEXT = 4  # words in a value of a column of texts, on average
+COUNT = "To cluster rows by such texts, count their words (CountVectorizer)."
 KEEP = "Give such a column a block in em.Mixed (em.Categorical) if it tells of clusters."
 NOTHING_NEW = "Give such a column a block in em.Mixed if it tells more than the other."
 EMPTY = 50  # rows of a stream without a value from which on a column is taken for an empty one
@@ -85,7 +87,10 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     if words and not used:
         raise ValueError(_nothing_left(columns, words))
     if used:
-        _warn(words, "too many different words, as names and codes do", KEEP)
+        texts = [name for name in words if _words_in(columns[name]) >= TEXT]
+        names = [name for name in words if name not in texts]
+        _warn(names, "too many different words, as names and codes do", KEEP)
+        _warn(texts, "texts", COUNT)
         _warn(numbers, WHAT, REMEDY)
         _warn(empty, "no value in any row", LATER)
         _warn(dates, "dates", REMEDY)
@@ -216,6 +221,11 @@ def _words(column: Column) -> tuple[int, int]:
     """How many rows have a word, and how many different words there are."""
     words = [str(v) for v in column.values.tolist() if v is not None]
     return (len(words), len(set(map(folded, words)))) if column.kind == "level" else (0, 0)
+
+
+def _words_in(column: Column) -> float:
+    """The mean number of words in a value of a column."""
+    return float(np.mean([len(str(v).split()) for v in column.values.tolist() if v is not None]))
 
 
 def _are_numbers_of_rows(name: str, column: Column) -> bool:

@@ -28,7 +28,7 @@ from evermix.tally import Tally
 TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
 RECENT = 0.125  # of the rows so far: the latest ones
 FEWEST, LATEST = 40, 100  # rows of which shares are compared, and least number of latest ones
-MISSED = 4.0  # rows that a cluster should have had since its last one, if it fades
+MISSED = 4.0  # rows that a cluster should have had since its last one to fade; of K, log(K) more
 LEFT, CHANCE = 0.1, 1e-5  # of the rows that it should have had lately, and that there are so few
 
 
@@ -250,7 +250,8 @@ class CardWriter:
             place, known = self._places(some)
             np.maximum.at(last, place[known], clocks[known])
         share = self.shares if self.recent_shares is None else self.recent_shares
-        return np.maximum(share, self.shares) * (self.state.clock - last) >= MISSED
+        missed = np.maximum(share, self.shares) * (self.state.clock - last)
+        return np.asarray(missed >= MISSED + np.log(len(self.ids)))
 
     @property
     def _scarce(self) -> Bools:
