@@ -64,7 +64,15 @@ def test_an_explanation_in_python_tells_that_words_are_new(folder):
     known, new = (mix.explain(NEW[0] + words) for words in ("", unknown))
     assert "looks new" not in repr(known) and "looks new" in repr(new)
     assert new.novelty == mix.novelty([NEW[0] + unknown])[0] > 0.5
-    assert new.contributions == known.contributions  # unknown words are in no column
+    (words,) = [each for each in new.contributions if each.name == "(unknown words)"]
+    assert words.value == 7 and words.log_odds < 0 and new.other == -1
+    for why in new, known, mix.explain(NEW[0] + unknown, against=known.other):
+        total = sum(each.log_odds for each in why.contributions)
+        assert abs(total - why.log_odds) < 1e-9 * abs(why.log_odds)
+    with open("new.jsonl", "w") as file:
+        file.write(json.dumps({"text": NEW[0] + unknown}))
+    shown = evermix("explain", "m.evermix", "new.jsonl")
+    assert "(unknown words) = 7" in shown.stdout and "a new cluster rather than" in shown.stdout
 
 
 def test_what_is_saved_in_python_keeps_its_words(folder):

@@ -228,12 +228,21 @@ class Core:
 
     def proba(self, given: Observations) -> Any:
         """Return the probability of each cluster and of a new one, (N, K + 1)."""
+        if (words := self.words(given)) is not None:
+            return proba_with_new_words(self.mix, words)
+        return self.mix.predict_proba(self.features(given), new_cluster=True)
+
+    def words(self, given: Observations) -> Any:
+        """Return the counts of texts, the last of words without a column; None of other kinds.
+
+        BodyError: nothing was learnt yet, or observations of another kind.
+        """
         if not self.begun:
             raise BodyError("the model has learnt nothing yet. Send observations to learn first.")
         self.check_kind(given)
         if self.text is None or isinstance(self.text, EmbeddedTexts):
-            return self.mix.predict_proba(self.features(given), new_cluster=True)
-        return proba_with_new_words(self.mix, self.text.with_unknown(given.rows))
+            return None
+        return self.text.with_unknown(given.rows)
 
     # ---- requests --------------------------------------------------------------------------
 

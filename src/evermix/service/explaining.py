@@ -1,9 +1,8 @@
 """Why observations are in their clusters."""
 
-from dataclasses import replace
 from typing import Any
 
-from evermix.estimators.mixture.explanation import NEW
+from evermix.estimators.mixture.explanation import NEW, explained_words
 from evermix.estimators.mixture.held import absent
 from evermix.service.bodies import BodyError, Observations
 from evermix.service.core import Core
@@ -19,13 +18,14 @@ def explained(core: Core, given: Observations, against: int | None) -> list[dict
             f"explain takes {MOST_EXPLAINED} observations at most, got {len(given.ids):,}. "
             "Send several requests."
         )
-    novelty = core.proba(given)[:, -1].tolist()
+    words = core.words(given)
     if against is not None and against not in (NEW, *core.ids):
         raise BodyError(absent(core.mix.lineage_, against, LISTED))
     answers = list[dict[str, Any]]()
     for i, id in enumerate(given.ids):
-        one = given.part([i])
-        X = core.features(one) if core.text is None else core.text.counts(one.rows)
-        why = replace(core.mix.explain(X, against, core.names), novelty=novelty[i])
+        if words is None:
+            why = core.mix.explain(core.features(given.part([i])), against, core.names)
+        else:
+            why = explained_words(core.mix, words[i : i + 1], against, core.names)
         answers.append(({} if id is None else {"id": id}) | why.to_dict())
     return answers

@@ -3,21 +3,22 @@
 import json
 import os
 import shlex
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
-from evermix.cli.input.model_rows import column_names, load_with_text, novelty_of, open_rows_of
+from evermix.cli.input.model_rows import column_names, load_with_text, open_rows_of
 from evermix.cli.input.rows import features
 from evermix.cli.options.earlier import Earlier
 from evermix.cli.options.settings import Settings
 from evermix.cli.runs.going_on import shown_source
 from evermix.estimators import Mixture
-from evermix.estimators.mixture.explanation import Explanation
-from evermix.io.sources import Source, SourceError
+from evermix.estimators.mixture.explanation import Explanation, explained_words
+from evermix.io.embedded_texts import EmbeddedTexts
+from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.values import Columns
 from evermix.io.text_counter import TextCounter
 
@@ -36,12 +37,9 @@ def run(settings: Settings) -> None:
         some = [i for i, id in enumerate(ids) if id in wanted] if wanted else range(len(ids))[:left]
         if not some:
             continue
-        X = features(mix.model_.family, text, chunk.X)
-        novelty = novelty_of(mix, text, chunk, X)
         for i in some:
-            row = X.take(np.array([i])) if isinstance(X, Columns) else X[i : i + 1]
-            why = mix.explain(row, settings.against, names)
-            _show(chunk.ids[i], replace(why, novelty=float(novelty[i])), settings.as_json)
+            why = _explained(mix, text, chunk, i, settings.against, names)
+            _show(chunk.ids[i], why, settings.as_json)
         sought -= {ids[i] for i in some}
         left -= len(some)
         if left <= 0 and not wanted:
@@ -52,6 +50,25 @@ def run(settings: Settings) -> None:
             f"{' or '.join(sorted(sought))}. Ids are what `evermix predict` writes: those of "
             "--id-field, or the numbers of rows from 0 on."
         )
+
+
+def _explained(
+    mix: Mixture,
+    text: TextCounter | None,
+    chunk: Chunk,
+    i: int,
+    against: str | None,
+    names: Sequence[str] | None,
+) -> Explanation:
+    """Return why a row of a chunk is in its cluster."""
+    if isinstance(chunk.X, list):
+        some = chunk.X[i : i + 1]
+        if text is not None and not isinstance(text, EmbeddedTexts):
+            return explained_words(mix, text.with_unknown(some), against, names)
+        return mix.explain(features(mix.model_.family, text, some), against, names)
+    X = chunk.X
+    row = X.take(np.array([i])) if isinstance(X, Columns) else X[i : i + 1]
+    return mix.explain(row, against, names)
 
 
 def _source(settings: Settings, mix: Mixture, text: TextCounter | None) -> Source:

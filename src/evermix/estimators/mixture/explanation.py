@@ -9,20 +9,26 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._words import n_listed
-from evermix._xp import Array, Bools, Floats, Ints, host, is_foreign
+from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.estimators.data.tables import Table, is_table
 from evermix.estimators.data.texts import texts_in
-from evermix.estimators.mixture.fitted import Fitted
+from evermix.estimators.mixture.fitted import Fitted, log_joint
 from evermix.estimators.mixture.held import cluster_id, held
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, Value, shown
-from evermix.estimators.mixture.new_words import proba_with_new_words, with_new_words
+from evermix.estimators.mixture.new_words import (
+    known_words,
+    proba_with_new_words,
+    wider_model,
+    with_new_words,
+)
 from evermix.estimators.plain_words import ids_in_words
-from evermix.families.growing import wide_for, widened, widths
+from evermix.families.growing import resized, wide_for, widened, widths
 from evermix.families.terms import Terms, terms
+from evermix.model import Model
 
 NEW = -1  # stands for a cluster that is not there yet
-SIZE = "(size)"
+SIZE, UNKNOWN = "(size)", "(unknown words)"
 MAYBE = math.log(0.01)  # least log odds of a cluster that the row may be of
 LINES = 12  # contributions that are printed
 
@@ -35,7 +41,8 @@ class Contribution:
     ----------
     name : str
         The column or word. In parentheses: "(size)" for the sizes of the clusters, "(volume)" for
-        how widely clusters with full covariances spread, "(row)" for a family without terms.
+        how widely clusters with full covariances spread, "(unknown words)" for those of a text that
+        the model has never learnt, "(row)" for a family without terms.
     value : str, int, float, bool or None
         The row's value; of a word, how often it occurs.
     log_odds : float
@@ -97,7 +104,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _headline(self) -> str:
-        """Return where the row belongs; a row may look new by words that no column counts."""
+        """Return where the row belongs."""
         one, two = called(self.cluster, self.cluster_name), called(self.other, self.other_name)
         new = f"novelty {self.novelty:.3g}"
         if self.other == NEW and self.log_odds < 0:
@@ -107,8 +114,6 @@ class Explanation:
         line = f"{one}, not {two}: log odds {self.log_odds:.3f}, p = {self.probability:.3g}"
         if self.novelty <= self.probability * (1 - self.novelty):
             return line
-        if self.other == NEW:
-            return f"looks new ({new}) by words that are unknown; by the others {line}"
         return f"looks new ({new}); among the clusters that there are: {line}"
 
 
@@ -160,17 +165,31 @@ class ExplanationQuestions:
         """
         check_is_fitted(self)
         rows = one_row(row)
+        if (words := with_new_words(self, rows)) is not None:
+            return explained_words(self, words, against, names)
         X = self._prepared(rows)
         X = host(X) if is_foreign(X) else X
-        if X.shape[0] != 1:
-            raise ValueError(f"explain takes one row at a time, got {X.shape[0]}.")
         fitted = self.learner_.shown.fitted
-        known = Names.of(self, fitted.point.model.family, names)
-        against = None if against is None else cluster_id(self, against)
-        words = with_new_words(self, rows)
-        new = fitted.novelty(X) if words is None else proba_with_new_words(self, words)[:, -1]
-        why = explained(fitted, X, known, against, float(new[0]), held(self))
+        why = _explained(self, fitted.point.model, X, against, names, fitted.novelty(X))
         return _with_new_levels(why, rows, vars(self)) if is_table(rows) else why
+
+
+def explained_words(
+    mix: Any, words: Any, against: int | str | None, names: Sequence[str] | None
+) -> Explanation:
+    """Return why a text is in its cluster, by counts (1, V + 1), the last of unknown words.
+
+    See :func:`.new_words.proba_with_new_words`.
+    """
+    novelty = proba_with_new_words(mix, words)[:, -1]
+    model = mix.learner_.shown.fitted.point.model
+    wider = wider_model(model) if words[0, -1] else None
+    if wider is None:
+        X = mix._prepared(known_words(model.family, words))
+        return _explained(mix, model, X, against, names, novelty)
+    n = words.shape[1] - 1
+    X = resized(words, max(wider.family.n_features or 0, n + 1))
+    return _explained(mix, wider, X, against, names, novelty, unknown=n)
 
 
 def _with_new_levels(why: Explanation, rows: Any, kept: Mapping[str, Any]) -> Explanation:
@@ -195,32 +214,46 @@ def one_row(row: Any) -> Any:
     return np.asarray(row)[None, :] if flat and texts_in(row) is None else row
 
 
-def explained(
-    fitted: Fitted, X: Array, names: Names, against: int | None, novelty: float, known: Bools
+def _explained(
+    mix: Any,
+    model: Model,
+    X: Array,
+    against: int | str | None,
+    names: Sequence[str] | None,
+    novelty: Array,
+    unknown: int | None = None,
 ) -> Explanation:
-    """Return why one prepared row X (1, D) is in its cluster, given its novelty.
+    """Return why one prepared row X (1, D) is in its cluster, given its novelty (1,).
 
-    It is compared with one of the clusters (K,) that people know, if ``against`` names none.
+    It is compared with one of the clusters that people know, if ``against`` names none. ``unknown``
+    is the column of all words that have none.
     """
-    model, state, _ = fitted.point
-    ids, joint = state.tally.ids, fitted.log_joint(X)[0]
+    if X.shape[0] != 1:
+        raise ValueError(f"explain takes one row at a time, got {X.shape[0]}.")
+    fitted, called_so = mix.learner_.shown.fitted, Names.of(mix, model.family, names)
+    state = fitted.point.state
+    ids, joint = state.tally.ids, log_joint(fitted.engine, model, state, X)[0]
     best = int(joint[:-1].argmax())
-    rivals = np.flatnonzero(known & (np.arange(len(ids)) != best))
+    rivals = np.flatnonzero(held(mix) & (np.arange(len(ids)) != best))
     looks_new = joint[-1] > joint[best]
     other = len(ids) if looks_new or not len(rivals) else _rival(fitted, joint, best, rivals)
     if against is not None:
-        other = _place(ids, against)
+        other = _place(ids, cluster_id(mix, against))
         if other == best:
             raise ValueError(
                 f"the row is in cluster {against} itself: give the id of another cluster, or none."
             )
     log_weights = fitted.engine.log_weights(model, state)
-    found = _terms(fitted, X, [best, other])
+    found = _terms(fitted, model, X, [best, other])
     each = [Contribution(SIZE, None, float(log_weights[best] - log_weights[other]))]
     for d, (one, two) in zip(found.columns.tolist(), found.values.T, strict=True):
-        value = X[0, d] if isinstance(X, np.ndarray) else X.data[X.indices == d][0]
-        named, column = names.value(d, float(value)), names.column(d)
-        each.append(Contribution(column, named, float(one - two), names.units.get(column)))
+        value = float(X[0, d] if isinstance(X, np.ndarray) else X.data[X.indices == d][0])
+        log_odds = float(one - two)
+        if d == unknown:
+            each.append(Contribution(UNKNOWN, int(value), log_odds))
+            continue
+        named, column = called_so.value(d, value), called_so.column(d)
+        each.append(Contribution(column, named, log_odds, called_so.units.get(column)))
     for name, (one, two) in found.rest.items():
         if one != two:
             each.append(Contribution(f"({name})", None, float(one - two)))
@@ -231,7 +264,7 @@ def explained(
         state.lineage.hand.names.get(int(ids[best])),
         state.lineage.hand.names.get(int(ids[other])) if other < len(ids) else None,
         float(shares[best] / shares.sum()),
-        novelty,
+        float(novelty[0]),
         float(joint[best] - joint[other]),
         tuple(sorted(each, key=lambda one: -abs(one.log_odds))),
     )
@@ -258,10 +291,9 @@ def _place(ids: Array, id: int) -> int:
     return int(at[0]) if len(at) else len(ids)
 
 
-def _terms(fitted: Fitted, X: Array, places: list[int]) -> Terms:
+def _terms(fitted: Fitted, model: Model, X: Array, places: list[int]) -> Terms:
     """Return the terms of a row in two clusters, by their places."""
-    model, state, _ = fitted.point
-    family, tally = model.family, fitted.engine.believed(state)
+    family, tally = model.family, fitted.engine.believed(fitted.point.state)
     if (wide := wide_for(family, X)) != widths(family):  # words or levels that are not known yet
         family, tally = widened(family, tally, wide)
     stats, mass = np.zeros((2, tally.size)), np.zeros(2)

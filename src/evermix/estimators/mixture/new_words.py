@@ -9,9 +9,11 @@ from scipy.special import logsumexp
 from evermix._xp import Array
 from evermix.estimators.data.texts import counter_of
 from evermix.estimators.mixture.fitted import log_joint
+from evermix.families.base import Family
 from evermix.families.growing import resized
 from evermix.families.multinomial import Multinomial
 from evermix.io.embedded_texts import EmbeddedTexts
+from evermix.model import Model
 
 
 def with_new_words(mix: Any, X: Any) -> Any:
@@ -43,15 +45,26 @@ def proba_with_new_words(mix: Any, X: Any) -> Array:
         the last column is how many words of a text are none of the V.
     """
     n, fitted = X.shape[1] - 1, mix._fitted()
-    family: Any = fitted.model.family
-    known = X[:, :n] if n else X[:, :1] * 0  # a mixture needs a column
-    found = mix.predict_proba(known if family.sparse else known.toarray(), new_cluster=True)
+    found = mix.predict_proba(known_words(fitted.model.family, X), new_cluster=True)
     some = np.flatnonzero(X[:, n].toarray())
-    if not len(some) or not isinstance(family, Multinomial) or isinstance(family.alpha, np.ndarray):
+    model = wider_model(fitted.point.model)
+    if not len(some) or model is None:
         return found
-    model, state, _ = fitted.point
-    wider = replace(model, family=replace(model.family, growing=True))
-    rows = resized(X[some], max(family.n_features or 0, n + 1))
-    joint = log_joint(fitted.engine, wider, state, rows)
+    rows = resized(X[some], max(model.family.n_features or 0, n + 1))
+    joint = log_joint(fitted.engine, model, fitted.point.state, rows)
     found[some] = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     return found
+
+
+def known_words(family: Family, X: Any) -> Any:
+    """Return the counts (N, V) of the words that have a column, as a family takes them."""
+    known = X[:, :-1] if X.shape[1] > 1 else X * 0  # a mixture needs a column
+    return known if family.sparse else known.toarray()
+
+
+def wider_model(model: Model) -> Model | None:
+    """Return a model that takes words without a column; None if its prior says nothing of them."""
+    family: Any = model.family
+    if not isinstance(family, Multinomial) or isinstance(family.alpha, np.ndarray):
+        return None
+    return replace(model, family=replace(family, growing=True))
