@@ -20,6 +20,7 @@ from helpers.commands import evermix
             r"--text-field 'my abstract'\?",
         ),
         ({"id": "T-1", "subject": "paper jam"}, r"--text-field subject\?"),
+        ({"ticket": "T-1", "body": "paper jam"}, r"--text-field body\?"),  # not by its name
     ],
 )
 def test_the_field_of_the_longest_text_is_named(tmp_path, record, hint):
@@ -71,3 +72,20 @@ def test_a_terminal_shows_at_once_that_the_command_starts(tmp_path):
         process.communicate()
     os.close(terminal)
     assert b"starting" in shown and b"error" not in shown
+
+
+def test_texts_of_one_word_in_the_field_of_the_user_are_warned_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [json.dumps({"ticket": f"ticket{i % 9}", "body": "paper jam again"}) for i in range(200)]
+    (tmp_path / "t.jsonl").write_text("\n".join(rows))
+    said = evermix("stream", "t.jsonl", "--text-field", "ticket", "--out", "o.jsonl").stderr
+    assert "warning: the texts in 'ticket' are mostly of one word." in said
+    said = evermix("stream", "t.jsonl", "--text-field", "body", "--out", "p.jsonl").stderr
+    assert "mostly of one word" not in said
+
+
+def test_a_column_whose_name_holds_the_word_is_meant(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("booking_ref,x\n" + "\n".join(f"B{i},{i}" for i in range(99)))
+    said = evermix("fit", "t.csv", "--id-field", "ref", "--out", "o.csv", status=1).stderr
+    assert "Did you mean --id-field booking_ref?" in said

@@ -160,3 +160,10 @@ def test_a_copy_learns_alone():
     assert vocabulary == GrowingVocabulary(["cat"], min_count=1) != copied
     list(vocabulary.stream(["bird"]))
     assert vocabulary == copied
+
+
+@pytest.mark.parametrize("known", [GrowingVocabulary(["cat", "dog"]), Vocabulary(["cat", "dog"])])
+@pytest.mark.parametrize("method", ["counts", "counts_with_new", "with_unknown", "stream"])
+def test_one_text_is_no_list_of_texts(known, method):
+    with pytest.raises(TypeError, match=r"a list of texts, got one text: give \[text\]"):
+        list(getattr(known, method)("the cat"))

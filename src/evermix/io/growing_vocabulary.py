@@ -16,6 +16,7 @@ from evermix.io.text_counter import (
     WordTotals,
     analyzer,
     as_csr,
+    checked,
 )
 
 WAITING = 2**16  # words that are remembered before they get a column
@@ -109,7 +110,7 @@ class GrowingVocabulary(TextCounter):
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds each known word; nothing is learnt from it."""
-        return self._counted(map(self._words_of, texts), self._columns.get)
+        return self._counted(map(self._words_of, checked(texts)), self._columns.get)
 
     def counts_with_new(self, texts: Iterable[str]) -> Any:
         """Return counts (N, D) of texts, with words that have no column yet.
@@ -119,7 +120,7 @@ class GrowingVocabulary(TextCounter):
         learnt of any, so they are all alike.
         """
         rows, n = list[dict[int, int]](), len(self.words)
-        for text in texts:
+        for text in checked(texts):
             found = Counter(self._words_of(text))
             row = {self._columns[word]: m for word, m in found.items() if word in self._columns}
             unknown = [m for word, m in found.items() if word not in self._columns]
@@ -129,7 +130,7 @@ class GrowingVocabulary(TextCounter):
 
     def with_unknown(self, texts: Iterable[str]) -> Any:
         """Return counts (N, n_features + 1); the last column is all words without one."""
-        return self._with_unknown(map(self._words_of, texts), self._columns)
+        return self._with_unknown(map(self._words_of, checked(texts)), self._columns)
 
     def stream(self, texts: Sequence[str], times: Any = None) -> Iterator[CountedTexts]:
         """Yield the next texts of a stream as counts, cut where columns are used anew.
@@ -137,7 +138,7 @@ class GrowingVocabulary(TextCounter):
         When a part is yielded, the texts after it have not been looked at.
         """
         start, freed, parts = 0, list[int](), list[Any]()
-        for i, text in enumerate(texts):
+        for i, text in enumerate(checked(texts)):
             now = float(self.rows + 1 if times is None else times[i])
             found = Counter(self._words_of(text))
             stale = self._stale(found, now)

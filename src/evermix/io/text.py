@@ -10,7 +10,7 @@ from sklearn.utils import murmurhash3_32
 
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.growing_vocabulary import GrowingVocabulary
-from evermix.io.text_counter import LONGEST, StopWords, TextCounter, WordTotals, analyzer
+from evermix.io.text_counter import LONGEST, StopWords, TextCounter, WordTotals, analyzer, checked
 
 EXAMPLES = 3  # words of a hash that are remembered
 CACHED = 2**17  # words whose hashes are remembered
@@ -102,15 +102,15 @@ class Vocabulary(TextCounter):
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds each word: a CSR matrix (N, n_features), float64."""
-        return self._counted(map(self._words_of, texts), self._columns.get)
+        return self._counted(map(self._words_of, checked(texts)), self._columns.get)
 
     def with_unknown(self, texts: Iterable[str]) -> Any:
         """Return counts (N, n_features + 1); the last column is all words without one."""
-        return self._with_unknown(map(self._words_of, texts), self._columns)
+        return self._with_unknown(map(self._words_of, checked(texts)), self._columns)
 
     def unknown(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the words of each text that have no column."""
-        for words in map(self._words_of, texts):
+        for words in map(self._words_of, checked(texts)):
             yield [word for word in words if word not in self._columns]
 
     def to_spec(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class Hashing(TextCounter):
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds a word of each hash: CSR (N, n_features), float64."""
-        return self._counted(map(self._words_of, texts), self._column)
+        return self._counted(map(self._words_of, checked(texts)), self._column)
 
     def _column(self, word: str) -> int:
         """Return the column of a word, as scikit-learn's FeatureHasher has it."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -118,6 +118,16 @@ class TextCounter(ABC):
             self.totals.unknown += len(words) - len(columns)
             rows.append(Counter(columns))
         return as_csr(rows, self.n_features)
+
+
+T = TypeVar("T", bound=Iterable[str])
+
+
+def checked(texts: T) -> T:
+    """Return texts, or raise TypeError if they are a single one, whose letters would be counted."""
+    if isinstance(texts, str):
+        raise TypeError("texts must be a list of texts, got one text: give [text].")
+    return texts
 
 
 def as_csr(rows: Sequence[Mapping[int, int]], n_features: int) -> Any:

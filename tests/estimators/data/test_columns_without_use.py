@@ -170,3 +170,17 @@ def test_a_stream_goes_on_without_the_ids_of_its_first_file(tmp_path, monkeypatc
     evermix("stream", "b.csv", *stream, "--resume")
     assert em.load("m.evermix").n_features_in_ == 2
     assert len((tmp_path / "o.jsonl").read_text().splitlines()) == N + 2
+
+
+def test_texts_are_no_names():
+    """They are ignored too, but the advice is to count their words."""
+    rng = np.random.default_rng(0)
+    words = np.array("the bus was late again please refund my ticket".split())
+    texts = [" ".join(rng.choice(words, 8)) for _ in range(200)]
+    codes = [f"C{i}" for i in range(200)]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        em.Mixture().fit({"body": texts, "code": codes, "x": rng.normal(size=200)})
+    one, two = sorted(str(each.message) for each in said)
+    assert one.startswith("column 'body' holds texts: it is ignored. To cluster rows by such texts")
+    assert two.startswith("column 'code' holds too many different words")
