@@ -137,6 +137,18 @@ def test_a_subject_that_has_ended_is_fading_and_not_growing():
         assert (rare.fading, rare.trend) == (False, None)
 
 
+def test_of_many_clusters_none_is_fading_by_chance():
+    """Of thirty of equal shares, one or the other has no row where four are expected."""
+    where = 30.0 * np.array([[k % 6, k // 6] for k in range(30)])
+    false = []
+    for seed in (3, 5, 8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1500, 2)) + where[rng.integers(30, size=1500)]
+        mix = em.Mixture(em.Gaussian(), em.DP(1.0), em.ADF(lookback=0)).partial_fit(X)
+        false += [card.id for card in mix.cards() if card.fading]
+    assert not false
+
+
 @pytest.mark.parametrize("lookback", [0, 64])
 def test_a_subject_that_has_ended_is_fading_although_strays_come(lookback):
     rng = np.random.default_rng(0)
