@@ -195,7 +195,7 @@ def test_names_are_in_cards_and_output(folder):
     evermix("edit", "t.evermix", "rename", first, "money")
     said = evermix("edit", "t.evermix", "rename", "money", "bills").stderr
     assert said.startswith(f"evermix: cluster {first} is called bills")
-    assert "The names are bills" in evermix("edit", "t.evermix", "pin", "money", status=1).stderr
+    assert "The names are 'bills'" in evermix("edit", "t.evermix", "pin", "money", status=1).stderr
     assert "pinned: bills" in evermix("edit", "t.evermix", "pin", "bills").stderr
     evermix("edit", "t.evermix", "unpin", first)
     evermix("edit", "t.evermix", "rename", "bills")

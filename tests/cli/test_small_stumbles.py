@@ -131,7 +131,7 @@ def test_a_name_that_no_cluster_has_is_told_with_those_that_there_are(folder):
     id = int(em.load("one.evermix").cluster_ids_[0])
     evermix("edit", "one.evermix", "rename", id, "punctures")
     said = evermix("edit", "one.evermix", "rename", "puncture", "x", status=1).stderr
-    assert "Did you mean 'punctures'? The names are punctures." in said
+    assert "Did you mean 'punctures'? The names are 'punctures'." in said
 
 
 def test_a_bad_row_to_predict_names_the_option_that_leaves_it_out(folder):

@@ -4,6 +4,8 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from evermix._words import listed
 from evermix.io.similar_names import one_of
 
@@ -38,7 +40,7 @@ def id_called(which: Any, names: Mapping[int, str], noun: str = "cluster") -> in
         return named[0]
     known = f"No {noun} has a name yet"
     if names:
-        known = f"The names are {listed(sorted(set(names.values())), NAMED)}"
+        known = f"The names are {listed(map(repr, sorted(set(names.values()))), NAMED)}"
     raise ValueError(
         f"no {noun} has the name {which!r:.80}.{one_of(which, names.values())} {known}. Ids are "
         "whole numbers, which cards() and `evermix info` show."
@@ -47,7 +49,10 @@ def id_called(which: Any, names: Mapping[int, str], noun: str = "cluster") -> in
 
 def _whole(id: Any, noun: str) -> int:
     try:
-        return int(id) if isinstance(id, float) and id.is_integer() else operator.index(id)
+        if isinstance(id, bool | np.bool_):
+            raise TypeError
+        whole = isinstance(id, float | np.floating) and float(id).is_integer()
+        return int(id) if whole else operator.index(id)
     except TypeError:
         raise TypeError(
             f"a {noun} is called by its id or its name, such as 3 or 'tall', got {id!r:.80}."

@@ -96,7 +96,8 @@ _DESCRIBE: dict[type, Callable[..., list[Described]]] = {Mixture: _clusters, Top
 
 def coarse_table(found: list[Described], kind: str, total: int) -> Table:
     """Return a table of coarse clusters or topics, whichever ``kind`` they are."""
-    table = Table(title=f"{total:,} {kind} joined into {len(found):,}", title_justify="left")
+    all_of = counted(total, kind.removesuffix("s"))
+    table = Table(title=f"{all_of} joined into {len(found):,}", title_justify="left")
     words = any("words" in one for one in found)
     table.add_column("id", justify="right")
     if kind == "clusters":

@@ -347,7 +347,10 @@ def _in_steps(known: Floats) -> Floats:
     different = np.unique(known)
     if len(different) < LEVELS or different[0] != 0:
         return known
-    steps = known / np.diff(different).min()
+    least = np.diff(different).min()
+    if different[-1] > LARGEST_COUNT * least:
+        return known
+    steps = known / least
     return np.rint(steps) if np.allclose(steps, np.rint(steps), atol=1e-6) else known
 
 

@@ -381,6 +381,11 @@ def find_format(path: str) -> type[FileSource]:
             f"{path}: evermix does not read spreadsheets. Save it as CSV, or fit it in "
             f"Python: em.Mixture().fit(pandas.read_excel({path!r}))."
         )
+    if plain.endswith(".evermix"):
+        raise SourceError(
+            f"{path} is a model, which holds no rows: `evermix stream ROWS --model {path}` goes on "
+            f"with it, `evermix predict {path} ROWS` answers."
+        )
     remedies = {".json": f" {ONE_PER_LINE}", ".txt": f" {ONE_TEXT_PER_LINE}"}
     known = {f"{format.prefix}*{suffix}" for format in _FORMATS for suffix in format.suffixes}
     raise SourceError(
