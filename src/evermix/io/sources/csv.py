@@ -3,7 +3,8 @@
 import csv
 import logging
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -13,17 +14,21 @@ from evermix._warning import warn
 from evermix._words import counted
 from evermix.io.similar_names import no_such
 from evermix.io.sources.dialect import (
+    LATER,
     LINES,
     LOOK,
     Writing,
     are_codes,
+    forms_of,
     is_number,
     is_written_number,
+    shows_decimals,
     to_number,
 )
 from evermix.io.sources.encodings import NOT_UTF8
-from evermix.io.sources.errors import RowError
+from evermix.io.sources.errors import RowError, SourceError
 from evermix.io.sources.layout import check_widths, find_layout, looks_like_row
+from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.options import Kind
 from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.strings import PLAIN
@@ -149,7 +154,8 @@ class CommaSeparated(RecordSource):
                 self.codes += (self._names[j],)
                 self._category.add(j)
                 self._words = True
-        cells_of = {self._called(j): there[j] for j in self._used if j not in self._category}
+        later = self._later({j: there[j] for j in self._used if j not in self._category})
+        cells_of = {self._called(j): there[j] + cells for j, cells in later.items()}
         found = self.writings(cells_of, self._layout.delimiter, typed=False)
         for j in self._used:
             cells, known = [row[j] for row in rows], there[j]
@@ -171,6 +177,24 @@ class CommaSeparated(RecordSource):
         if self._header and looks_like_row(self._names, rows, set(self._used) - self._numeric):
             self._warn_of_names()
         return values
+
+    def _later(self, first: Mapping[int, list[str]]) -> dict[int, list[str]]:
+        """Return numbers of later rows by column, one of each form that first cells have not.
+
+        Columns that have shown how their numbers are written have none, nor have live sources.
+        """
+        known = {j: forms_of(cells) for j, cells in first.items()}
+        found: dict[int, dict[str, str]] = {j: {} for j in first}
+        some = [j for j in first if known[j] and not shows_decimals(first[j])]
+        if some and not isinstance(self.lines, LiveLines):
+            records = islice(self.records(LOOK), LATER)
+            with suppress(SourceError):  # it is raised where the rows are read
+                while rows := [record.data for record in islice(records, LOOK)]:
+                    whole = (r for r in rows if isinstance(r, list) and len(r) == self._width)
+                    columns = list(zip(*whole, strict=True))
+                    for j in some if columns else ():
+                        found[j] |= forms_of(columns[j])
+        return {j: [c for form, c in found[j].items() if form not in known[j]] for j in first}
 
     def _first(self, name: str) -> Numbers:
         """Return the first numbers of a column, NaN in place of what is none."""

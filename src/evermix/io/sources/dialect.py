@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 DELIMITERS = ",;\t|"
 LINES = 20  # that are looked at for the delimiter
 LOOK = 1000  # rows that are looked at for what columns hold
+LATER = 1_000_000  # rows that are looked at for other forms of numbers
+LONGEST = 40  # letters of a number
 STRAY = 0.05  # share of words in a column of numbers
 
 _MINUS = "\N{MINUS SIGN}-"
+_DIGITS = str.maketrans("123456789", "000000000")
 _BLANKS = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 _BLANK = f"[{_BLANKS}]?"
 _CURRENCIES = (
@@ -212,6 +215,24 @@ def is_open(cells: Sequence[str], decimal: str) -> bool:
         if separated and len(rest) > 3:
             return False
     return some
+
+
+def forms_of(values: Iterable[Any]) -> dict[str, str]:
+    """Return numbers as people write them by their form, such as ``0.000``: one of each."""
+    cells = (value for value in values if isinstance(value, str) and len(value) <= LONGEST)
+    found = {cell.translate(_DIGITS): cell for cell in cells}
+    return {form: cell for form, cell in found.items() if "0" in form and _is_amount(cell)}
+
+
+def _is_amount(cell: str) -> bool:
+    """Whether a cell is a number, perhaps with a unit."""
+    return is_written_number(cell) or _WITH_UNIT.fullmatch(cell.strip()) is not None
+
+
+def shows_decimals(cells: Sequence[str]) -> bool:
+    """Whether numbers show what stands before decimals, so that others need not be looked at."""
+    marked = any("." in cell or "," in cell for cell in cells)
+    return marked and not any(is_open(cells, decimal) for decimal in OTHER)
 
 
 class Writing(NamedTuple):

@@ -11,6 +11,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from evermix._warning import warn
 from evermix.io.sources.dialect import (
     LOOK,
@@ -20,6 +22,7 @@ from evermix.io.sources.dialect import (
     are_codes,
     are_numbers,
     find_writing,
+    forms_of,
     is_number,
     is_open,
     plain,
@@ -41,7 +44,8 @@ def writings_of(
 ) -> dict[str, Writing | None]:
     """Return how the numbers of columns of a table are written, None of those that hold others.
 
-    The first values decide. ``missing`` are words that stand for a missing value, beside those that
+    Values from all over a column decide, and one number of each other form: the first rows may not
+    show what separates thousands. ``missing`` are words that stand for a missing value, beside those that
     always do; for ``delimiter`` see :func:`evermix.io.sources.dialect.find_decimal`. Unless values
     are ``typed``, strings of digits are numbers.
 
@@ -54,14 +58,15 @@ def writings_of(
     Raises ValueError where a column, or a whole table, is written otherwise than in rows before,
     and numbers would get another scale.
     """
+    deciding = {name: _deciding(values) for name, values in columns.items()}
     there = {
-        name: [v for v in values[:LOOK] if not (v is None or _is_gone(v, missing))]
-        for name, values in columns.items()
+        name: [v for v in values if not (v is None or _is_gone(v, missing))]
+        for name, values in deciding.items()
     }
     known = known or {}
     look = {
-        name: (missing, delimiter, typed and not _has_marks(values[:LOOK], there[name]))
-        for name, values in columns.items()
+        name: (missing, delimiter, typed and not _has_marks(values, there[name]))
+        for name, values in deciding.items()
     }
     found = {name: _writing_of(values, *look[name]) for name, values in there.items()}
     cells = {name: _bare(there[name], one) for name, one in found.items()}
@@ -77,23 +82,33 @@ def writings_of(
             raise _other_scale(name, cells[name], before[name].decimal)
     usual, shown = "," if delimiter == ";" else ".", set(sure.values())
     for name, thousands in open_to.items():
-        one, some, decimal = found[name], cells[name], None
+        one, written, decimal = found[name], cells[name], None
         if thousands is None:
             if one is not None and name in before and name not in sure:
                 found[name] = one._replace(decimal=before[name].decimal, unsure=before[name].unsure)
             continue
-        doubtful = name not in before or _is_doubtful(name, some, before, sure)
+        doubtful = name not in before or _is_doubtful(name, written, before, sure)
         if name in before:
             decimal = before[name].decimal
         elif name not in learnt and len(shown) == 1:
             (decimal,) = shown
-            if decimal == thousands and not (thousands == usual == "." or _whole(some, decimal)):
+            if decimal == thousands and not (thousands == usual == "." or _whole(written, decimal)):
                 decimal = None
         one = _writing_of(there[name], *look[name], decimal)
         found[name] = one and one._replace(unsure=name not in before or before[name].unsure)
         if one is not None and doubtful:
-            _warn_of_marks(name, some, one.decimal, thousands, usual, shown)
+            _warn_of_marks(name, written, one.decimal, thousands, usual, shown)
     return found
+
+
+def _deciding(values: Sequence[Any]) -> list[Any]:
+    """Return values spread over all, and a number of each form that is not among these."""
+    if len(values) <= LOOK:
+        return list(values)
+    rows = np.linspace(0, len(values) - 1, LOOK).astype(np.int64)
+    some = [values[row] for row in rows.tolist()]
+    known = forms_of(some)
+    return some + [value for form, value in forms_of(values).items() if form not in known]
 
 
 def _whole(cells: Sequence[str], decimal: str) -> list[str]:
