@@ -240,6 +240,29 @@ def test_numbers_that_follow_another_column_share_a_covariance_with_it(noise):
     }
 
 
+@pytest.mark.parametrize("n", [90, 120, 600, 2000])
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_that_follow_a_column_on_a_line_for_each_cluster_stay_with_it(n, seed):
+    """Neighbours by that column are of all clusters. The order of rows changes nothing."""
+    rng = np.random.default_rng(seed)
+    kind, km = rng.integers(2, size=n), rng.uniform(1, 40, n)
+    fare = 3 + 1.6 * km + 24 * kind + rng.normal(0, 1.5, n)
+    table = {"km": km, "fare": np.where(rng.random(n) < 0.08, 0.0, fare)}
+    order = rng.permutation(n)
+    assert not zero_inflated(table)
+    assert not zero_inflated({name: values[order] for name, values in table.items()})
+
+
+def test_clusters_on_parallel_lines_are_found():
+    rng = np.random.default_rng(0)
+    kind, km = rng.integers(2, size=1000), rng.uniform(1, 40, 1000).round(1)
+    fare = (3 + 1.6 * km + 24 * kind + rng.normal(0, 1.5, 1000)).round(2)
+    X = np.column_stack([km, np.where(rng.random(1000) < 0.08, 0.0, fare)])
+    mix = em.Mixture(random_state=0).fit(X)
+    assert mix.n_clusters_ <= 4
+    assert adjusted_mutual_info_score(kind, mix.labels_) > 0.6
+
+
 @pytest.mark.parametrize("columns", [["boxes"], ["total"], ["boxes", "total"]])
 def test_counts_and_their_totals_cut_no_cluster(columns):
     rng = np.random.default_rng(1)

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import evermix as em
@@ -265,3 +266,52 @@ def test_strings_after_numbers_of_python_stay_decimals():
         written = mix.predict_proba({"size": ["1.063", "5"], "price": ["0,57", "1,5"]})
     plain = mix.predict_proba({"size": [1.063, 5.0], "price": [0.57, 1.5]})
     assert written.tolist() == plain.tolist()
+
+
+LATE = {  # numbers that come after 2,000 others, and how the column is written
+    "thousands": ("1.397", ",", 1397.0),
+    "millions": ("1.122.500", ",", 1122500.0),
+    "decimals": ("105,5", ",", 105.5),
+}
+
+
+@pytest.mark.filterwarnings("ignore:column 'size' holds numbers such as")
+@pytest.mark.parametrize("form", LATE)
+@pytest.mark.parametrize("packed", ["csv", "parquet", "Python"])
+def test_rows_that_come_late_tell_how_numbers_are_written_too(tmp_path, form, packed):
+    cell, decimal, number = LATE[form]
+    before = ["344.000", "217.500"] if form == "millions" else ["801", "12"]
+    cells = [*before * 1000, cell, *before * 1000]
+    columns = {"size": cells, "price": [f"{i % 50},5" for i in range(len(cells))]}
+    if packed == "csv":
+        path, rows = tmp_path / "t.csv", zip(*columns.values(), strict=True)
+        path.write_text("\n".join(["size;price", *map(";".join, rows), ""]))
+    if packed == "parquet":
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        path = tmp_path / "t.parquet"
+        parquet.write_table(arrow.table(columns), path)
+    if packed == "Python":
+        assert writings_of(columns)["size"].decimal == decimal
+        return
+    source = open_source(path)
+    (chunk,) = source.chunks(0, len(cells))
+    X = chunk.X if isinstance(chunk.X, np.ndarray) else np.column_stack(list(chunk.X.values()))
+    assert X[2000].tolist() == [number, 0.5]
+    assert X[0, 0] == (344000 if form == "millions" else 801)
+    assert source.decimals["size"] == decimal
+
+
+def test_the_order_of_rows_does_not_change_how_numbers_are_written():
+    cells = [*map(str, range(300, 1000)), *(f"1.{i:03d}" for i in range(500))]
+    other = [f"{i % 30},5" for i in range(len(cells))]
+    with pytest.warns(UserWarning, match="separate thousands"):
+        up = writings_of({"a": cells, "b": other}, typed=False)
+    with pytest.warns(UserWarning, match="separate thousands"):
+        down = writings_of({"a": cells[::-1], "b": other}, typed=False)
+    assert up == down and up["a"].decimal == ","
+
+
+def test_words_that_come_late_do_not_make_a_column_of_numbers_one_of_words():
+    cells = [str(i % 90) for i in range(1, 3000)]
+    late = [f"{i}.5.2024" for i in range(9)] + ["n/a, later"]
+    assert writings_of({"a": cells + late}, typed=False)["a"] is not None

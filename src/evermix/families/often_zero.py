@@ -1,10 +1,11 @@
 """Columns of numbers that are often 0, for which whether they are has a probability of its own."""
 
+import warnings
 from collections.abc import Hashable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import spearmanr
 
 from evermix._xp import Floats
 from evermix.families.amounts import ENOUGH, ZEROS, knee_of
@@ -12,11 +13,12 @@ from evermix.families.kinds import alone
 from evermix.families.zero_inflated import ZeroInflated
 
 SPIKE = 3  # times that 0 is more frequent than any other number
-LOOKED_AT, PLACES = 2000, 40  # rows, and places among them
-FEWEST, LEAST, MOST = 100, 20, 200  # rows that say anything; those around a place
-NEAREST = 4  # columns that numbers may follow
+FEWEST, ROWS = 100, 500  # rows that are needed to see what follows what, and that are looked at
+NEAREST = 3  # columns that numbers may follow
 SHARE = 0.3  # of the rows, without zeros in these columns, that is looked at at least
-FOLLOWS = 0.2  # share of the variance around a place, from which on they do
+FOLLOWS = 0.2  # share of the variance within clusters, from which on they do
+MOST = {"full": 6, "diag": 10}  # clusters, by their covariances
+LEAST_VARIANCE = 1e-4  # of columns with variance one
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -46,35 +48,61 @@ def has_spike(values: Floats) -> bool:
 
 
 def _follow(values: Floats, others: list[Floats]) -> bool:
-    """Whether numbers that are not 0 follow other columns (N,) among rows that are alike there.
+    """Return whether numbers that are not 0 follow other columns (N,) within clusters.
 
-    Columns that are independent within clusters may rise together in all rows, but hardly do among
-    neighbours, which are mostly of one cluster. So the mean of adjusted R squared over several
-    places counts, by ranks. Zeros of other columns tell of clusters too: rows that have them are
-    left out, unless most would be.
+    Two mixtures of normal distributions, with full covariances and without, are fitted to the
+    columns that are most alike. The numbers follow these if the first is better by BIC, and
+    explains their variance within its clusters. Of few rows the covariance is kept. Zeros of other
+    columns tell of clusters too: rows that have them are left out, unless most would be.
     """
     some = np.flatnonzero(np.isfinite(values) & (values != 0))
-    some = some[np.linspace(0, len(some) - 1, min(len(some), LOOKED_AT)).astype(np.int64)]
+    if len(some) < FEWEST:
+        return bool(others)
     values, others = values[some], [each[some] for each in others]
     alike = [_alike(values, each) for each in others]
     least, rows = max(FEWEST, SHARE * len(some)), np.ones(len(some), dtype=np.bool_)
     found: list[Floats] = []
     for j in np.argsort(alike)[::-1]:
-        both = rows & (others[j] != 0)
+        both = rows & np.isfinite(others[j]) & (others[j] != 0)
         if alike[j] > 0 and np.count_nonzero(both) >= least and len(found) < NEAREST:
             rows, found = both, [*found, others[j]]
     if not found:
         return False
-    y, Z = rankdata(values[rows]), np.column_stack([_ranks(each[rows]) for each in found])
-    n, (k, p) = len(y), (int(np.clip(len(y) // 8, LEAST, MOST)), Z.shape[1])
-    shares = []
-    for i in np.linspace(0, n - 1, min(n, PLACES)).astype(np.int64):
-        near = np.argpartition(np.sum((Z - Z[i]) ** 2, axis=1), k - 1)[:k]
-        design, part = np.column_stack([np.ones(k), Z[near]]), y[near]
-        rest = part - design @ np.linalg.lstsq(design, part, rcond=None)[0]
-        spread = np.var(part, ddof=1)
-        shares.append(1 - rest @ rest / (k - p - 1) / spread if spread > 0 else 0.0)
-    return float(np.mean(shares)) > FOLLOWS
+    left = np.flatnonzero(rows)
+    left = left[np.linspace(0, len(left) - 1, min(len(left), ROWS)).astype(np.int64)]
+    X = np.column_stack([_scaled(each[left]) for each in (values, *found)])
+    full, apart = (_fitted(X, covariances) for covariances in MOST)
+    if apart.bic(X) <= full.bic(X):
+        return False
+    parts = full.covariances_  # (K, d, d); the numbers are the first column
+    spread = [part[0, 0] for part in parts]
+    rest = [1 / np.linalg.inv(part)[0, 0] for part in parts]  # variance given the other columns
+    return bool(full.weights_ @ rest < (1 - FOLLOWS) * (full.weights_ @ spread))
+
+
+def _fitted(X: Floats, covariances: str) -> Any:
+    """Return a mixture of normal distributions of rows X (N, d), with K by BIC."""
+    from sklearn.mixture import GaussianMixture
+
+    d = X.shape[1]
+    size = 2 * d if covariances == "diag" else d + d * (d + 1) / 2  # parameters of a cluster
+    found = []
+    for K in range(1, MOST[covariances] + 1):
+        if K > 1 and 3 * K * size > len(X):
+            break
+        mixture = GaussianMixture(K, covariance_type=covariances, random_state=0)
+        mixture.set_params(reg_covar=LEAST_VARIANCE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it need not converge
+            found.append(mixture.fit(X))
+    return min(found, key=lambda mixture: mixture.bic(X))
+
+
+def _scaled(values: Floats) -> Floats:
+    """Return numbers with variance one, on the log scale if they are amounts."""
+    knee = knee_of(values)
+    scaled = np.arcsinh(values / knee) if knee else values
+    return (scaled - scaled.mean()) / (scaled.std() or 1.0)
 
 
 def _alike(values: Floats, other: Floats) -> float:
@@ -83,11 +111,3 @@ def _alike(values: Floats, other: Floats) -> float:
     if np.count_nonzero(both) < FEWEST or not np.ptp(values[both]) or not np.ptp(other[both]):
         return 0.0
     return abs(float(spearmanr(values[both], other[both]).statistic))
-
-
-def _ranks(values: Floats) -> Floats:
-    """Ranks from 0 to 1; what is missing is in the middle."""
-    known, ranks = np.isfinite(values), np.full(len(values), 0.5)
-    n = int(np.count_nonzero(known))
-    ranks[known] = np.asarray(rankdata(values[known])) / max(n, 1)
-    return ranks

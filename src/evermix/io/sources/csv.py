@@ -22,6 +22,7 @@ from evermix.io.sources.dialect import (
     forms_of,
     is_number,
     is_written_number,
+    other_forms,
     shows_decimals,
     to_number,
 )
@@ -183,9 +184,8 @@ class CommaSeparated(RecordSource):
 
         Columns that have shown how their numbers are written have none, nor have live sources.
         """
-        known = {j: forms_of(cells) for j, cells in first.items()}
         found: dict[int, dict[str, str]] = {j: {} for j in first}
-        some = [j for j in first if known[j] and not shows_decimals(first[j])]
+        some = [j for j, cells in first.items() if forms_of(cells) and not shows_decimals(cells)]
         if some and not isinstance(self.lines, LiveLines):
             records = islice(self.records(LOOK), LATER)
             with suppress(SourceError):  # it is raised where the rows are read
@@ -194,7 +194,7 @@ class CommaSeparated(RecordSource):
                     columns = list(zip(*whole, strict=True))
                     for j in some if columns else ():
                         found[j] |= forms_of(columns[j])
-        return {j: [c for form, c in found[j].items() if form not in known[j]] for j in first}
+        return {j: other_forms(found[j], first[j]) for j in first}
 
     def _first(self, name: str) -> Numbers:
         """Return the first numbers of a column, NaN in place of what is none."""

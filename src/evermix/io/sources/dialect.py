@@ -16,6 +16,7 @@ LONGEST = 40  # letters of a number
 STRAY = 0.05  # share of words in a column of numbers
 
 _MINUS = "\N{MINUS SIGN}-"
+_NO_NUMBER = str.maketrans("", "", "0.,'’+()" + _MINUS)
 _DIGITS = str.maketrans("123456789", "000000000")
 _BLANKS = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 _BLANK = f"[{_BLANKS}]?"
@@ -227,6 +228,21 @@ def forms_of(values: Iterable[Any]) -> dict[str, str]:
 def _is_amount(cell: str) -> bool:
     """Whether a cell is a number, perhaps with a unit."""
     return is_written_number(cell) or _WITH_UNIT.fullmatch(cell.strip()) is not None
+
+
+def other_forms(later: Mapping[str, str], first: Iterable[Any]) -> list[str]:
+    """Return later numbers, by their form, of forms that first values have not; units are theirs.
+
+    What is in another unit, or a word, tells nothing of how numbers are written.
+    """
+    known = forms_of(first)
+    units = {"", *map(_rest, known)}
+    return [cell for form, cell in later.items() if form not in known and _rest(form) in units]
+
+
+def _rest(form: str) -> str:
+    """What is left of a form without the number."""
+    return form.translate(_NO_NUMBER).strip()
 
 
 def shows_decimals(cells: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from evermix.io.similar_names import did_you_mean, no_such
 from evermix.io.sources.blocks import Block, BlockSource
-from evermix.io.sources.dialect import LOOK, Writing
+from evermix.io.sources.dialect import LATER, LOOK, Writing, forms_of, other_forms, shows_decimals
 from evermix.io.sources.durations import UNITS, find_durations, in_unit, unit_of
 from evermix.io.sources.errors import RowError
 from evermix.io.sources.options import Kind
@@ -140,13 +141,23 @@ class Parquet(BlockSource):
         for name in (name for name in self._used if name not in options.category):
             kind = schema.field(name).type
             if types.is_string(kind) or types.is_large_string(kind):
-                columns[name] = first.column(name).to_pylist()
+                columns[name] = self._deciding(file, name)
             if (durations := find_durations(first.column(name))) is not None:
                 known = options.units.get(name)
                 written[name] = Writing(".", known if known in UNITS else unit_of(durations))
         found = self.writings(columns)
         numbers = (name for name, one in found.items() if one or name in options.numbers)
         return written | {name: found[name] or PLAIN for name in numbers}
+
+    def _deciding(self, file: Any, name: str) -> list[Any]:
+        """Return the first strings of a column, and later numbers of forms that these have not."""
+        batches = file.iter_batches(batch_size=LOOK, columns=[name])
+        columns = (batch.column(0).to_pylist() for batch in islice(batches, LATER // LOOK))
+        first, found = next(columns), dict[str, str]()
+        if forms_of(first) and not shows_decimals(list(filter(None, first))):
+            for values in columns:
+                found |= forms_of(values)
+        return first + other_forms(found, first)
 
     def _first(self, file: Any, name: str) -> Numbers:
         """Return the first numbers of a column; none if it does not hold numbers."""

@@ -25,6 +25,7 @@ from evermix.io.sources.dialect import (
     forms_of,
     is_number,
     is_open,
+    other_forms,
     plain,
 )
 from evermix.io.sources.values import is_mark, is_missing, read_cell
@@ -45,9 +46,9 @@ def writings_of(
     """Return how the numbers of columns of a table are written, None of those that hold others.
 
     Values from all over a column decide, and one number of each other form: the first rows may not
-    show what separates thousands. ``missing`` are words that stand for a missing value, beside those that
-    always do; for ``delimiter`` see :func:`evermix.io.sources.dialect.find_decimal`. Unless values
-    are ``typed``, strings of digits are numbers.
+    show what separates thousands. ``missing`` are words that stand for a missing value, beside
+    those that always do; for ``delimiter`` see :func:`evermix.io.sources.dialect.find_decimal`.
+    Unless values are ``typed``, strings of digits are numbers.
 
     Of numbers such as ``1.063`` the dot may stand before decimals or separate thousands. Where
     nothing else in their column tells, what is ``known`` of rows before decides. Else, unless the
@@ -107,8 +108,7 @@ def _deciding(values: Sequence[Any]) -> list[Any]:
         return list(values)
     rows = np.linspace(0, len(values) - 1, LOOK).astype(np.int64)
     some = [values[row] for row in rows.tolist()]
-    known = forms_of(some)
-    return some + [value for form, value in forms_of(values).items() if form not in known]
+    return some + other_forms(forms_of(values), some)
 
 
 def _whole(cells: Sequence[str], decimal: str) -> list[str]:
