@@ -17,6 +17,7 @@ from evermix.cli.options.topics_table import SHARE
 from evermix.cli.output.cards import cards_table, describe_clusters, fading, growing, shown_value
 from evermix.cli.output.coarse import coarse_table, describe_coarse, proposed
 from evermix.cli.output.plain_facts import BETTER, plain_facts
+from evermix.cli.output.since import began_since
 from evermix.cli.output.topic_report import describe_topics
 from evermix.cli.runs.going_on import saved_command
 from evermix.cli.runs.learnt_documents import read_learnt
@@ -38,6 +39,7 @@ from evermix.estimators.topics.report import course_of
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.state import FADED
 
+SHOWN = 20  # clusters or topics in a table
 WORDS = 8  # per topic
 AMONG = 100  # the largest clusters, among which those are looked for that grow
 
@@ -50,8 +52,16 @@ def run(settings: Settings) -> None:
     path = Path(settings.model)
     found, extra = load_any(path, settings.custom)
     described = {"file": str(path), "bytes": path.stat().st_size}
-    top = None if settings.everything else settings.top
-    described |= _DESCRIBE[type(found)](found, extra, top, path)
+    top = SHOWN if settings.top is None and not settings.as_json else settings.top
+    top = None if settings.everything else top
+    if settings.since is None:
+        described |= _DESCRIBE[type(found)](found, extra, top, path)
+    elif settings.coarse is not None:
+        raise ValueError("--since and --coarse exclude each other: leave one out.")
+    else:
+        described |= _DESCRIBE[type(found)](found, extra, None, path)
+        described["since"], new = began_since(found, described.get("clusters", []), settings.since)
+        described["clusters"] = new[:top]
     if settings.coarse is not None:
         described["coarse"] = describe_coarse(found, extra, settings.coarse)
     if settings.as_json:
@@ -211,7 +221,8 @@ def _show(described: Described, everything: bool, fewer: int | None, command: st
     console = output_console()
     kind = "topics" if "topics" in described else "clusters"
     clusters, coarse = described.pop(kind), described.pop("coarse", None)
-    in_words = described.pop("in_words", None)
+    in_words, since = described.pop("in_words", None), described.pop("since", None)
+    since = None if since is None else shown_when(since)
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     facts.add_column(no_wrap=True)
     facts.add_column(overflow="fold")  # long paths are not cut
@@ -229,7 +240,9 @@ def _show(described: Described, everything: bool, fewer: int | None, command: st
     if coarse is not None:
         console.print(coarse_table(coarse, kind, described["K"]))
     elif clusters:
-        console.print(cards_table(clusters, kind, described["K"], in_words))
+        console.print(cards_table(clusters, kind, described["K"], in_words, since))
+    elif since is not None:
+        console.print(f"No cluster began at {since} or later.")
     console.print(facts)
     if not everything:
         console.print(f"[dim]--all shows all {kind}, and the settings of the model.[/dim]")

@@ -312,7 +312,17 @@ INFO = (
     MODEL_FILE,
     AS_JSON,
     Option(
-        "top", "Show the largest N clusters or topics.", type=int, default=20, min=0, metavar="N"
+        "top",
+        "Show the largest N clusters or topics (default: 20 in tables, all in JSON).",
+        type=int,
+        min=0,
+        metavar="N",
+    ),
+    Option(
+        "since",
+        "Show only the clusters that began at this date, or number, or later, the newest first; of "
+        "streams with --time-field.",
+        metavar="TIME",
     ),
     Option(
         "everything", "Show all of them, and all settings.", type=bool, default=False, flags="--all"

@@ -110,7 +110,9 @@ _COLUMNS = {
     **{name: name for name in ("id", "topic", "name", "size", "weight", "share")},
     "recent_share": "lately",
     "since": "born",  # in place of the number of rows, where rows have times
-    **{name: name for name in ("born", "seen", "first", "last", "nearest")},
+    "born": "born",
+    "parent": "split from",  # where new ones are shown
+    **{name: name for name in ("seen", "first", "last", "nearest")},
     "parts": "merged by hand",
     "words": "words that set it apart",
     "apart": "what sets it apart",
@@ -127,11 +129,16 @@ def shown_value(name: str, value: Any) -> str:
 
 
 def cards_table(
-    clusters: list[Described], kind: str, total: int | None = None, whole: str | None = None
+    clusters: list[Described],
+    kind: str,
+    total: int | None = None,
+    whole: str | None = None,
+    since: str | None = None,
 ) -> Table:
     """Return the table of the largest clusters or topics, whichever ``kind`` they are.
 
-    ``total`` is the number of all, ``whole`` a title for a table of all, if there is one.
+    ``total`` is the number of all, ``whole`` a title for a table of all, if there is one. With
+    ``since`` they are those that began then or later, the newest first.
     Consumes: clusters.
     """
     line = kind == "topics"  # each has one: what does not fit into it is cut
@@ -141,12 +148,15 @@ def cards_table(
         title += f" of {total:,}"
     if total == len(clusters):
         title = whole or counted(total, kind.removesuffix("s"))
+    if since is not None:
+        title = f"{counted(len(clusters), 'cluster')} since {since}, the newest first"
     table = Table(title=title, title_justify="left")
     for cluster in clusters if line else ():
         if cluster["name"] == topic_name(cluster["apart"]):
             del cluster["name"]  # nobody gave it
     some = [name for name in columns if any(each.get(name) is not None for each in clusters)]
     some = [name for name in some if name != "born" or "since" not in some]
+    some = [name for name in some if name != "parent" or since is not None]
     for name in some:
         text = name in ("words", "apart")
         table.add_column(
