@@ -227,6 +227,12 @@ def test_the_last_edit_of_a_file_can_be_undone(folder):
         assert f"undone: {edit[0]} of {a}" in evermix("edit", "t.evermix", "undo").stderr
         assert (folder / "t.evermix").read_bytes() == before
     assert "nothing to undo" in evermix("edit", "t.evermix", "undo", status=1).stderr
+    evermix("edit", "t.evermix", "rename", b, "jams")
+    evermix("edit", "t.evermix", "pin", "jams")
+    assert f"undone: pin of {b} (jams)." in evermix("edit", "t.evermix", "undo").stderr
+    said = evermix("edit", "t.evermix", "merge", a, b).stderr
+    assert "`evermix edit t.evermix undo` takes it back, until the next change or row." in said
+    assert f"undone: merge of {a}, {b} (jams)." in evermix("edit", "t.evermix", "undo").stderr
     evermix("edit", "t.evermix", "merge", a, b)
     evermix(*STREAM, "--resume")
     assert "until rows are learnt" in evermix("edit", "t.evermix", "undo", status=1).stderr

@@ -34,6 +34,7 @@ def run(settings: Settings) -> None:
     note(done)
     if settings.action in (MERGE, SPLIT):
         model = shlex.quote(str(path))
+        note(f"`evermix edit {model} undo` takes it back, until the next change or row.")
         note(
             "files of answers are as they were; "
             f"`evermix predict {model} ROWS --out FILE` writes them anew."
@@ -93,7 +94,9 @@ def _unpin(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
 
 def _undo(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     undone = mix.undo()
-    return f"undone: {undone.what} of {', '.join(map(str, undone.ids))}."
+    names = mix.lineage_.hand.names
+    ids = (f"{id} ({names[id]})" if id in names else str(id) for id in undone.ids)
+    return f"undone: {undone.what} of {', '.join(ids)}."
 
 
 _ACTIONS: dict[str, Callable[[Mixture, Settings, TextCounter | None], str]] = {
