@@ -2,6 +2,8 @@
 
 import sys
 
+from evermix._extras import install
+
 
 def main() -> None:
     """Run the command line, or say in one line what it needs."""
@@ -10,9 +12,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "rich"):
             raise
-        sys.exit(
-            "evermix: error: the command line needs Typer and Rich: pip install 'evermix[cli]'"
-        )
+        sys.exit(f"evermix: error: the command line needs Typer and Rich: {install('cli')}")
     app(prog_name="evermix")
 
 

@@ -348,7 +348,7 @@ def test_dates_of_one_year_become_months(folder):
 def test_pictures_without_matplotlib_are_refused_before_anything_is_learnt(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     said = evermix("texts.jsonl", "--time-field", "year", "--figure", "x.png", *SHORT)
-    assert said.exit_code == 1 and "pip install evermix[plot]" in said.stderr
+    assert said.exit_code == 1 and "pip install 'evermix[plot]'" in said.stderr
     assert not (folder / "texts.evermix").exists()
 
 

@@ -48,7 +48,8 @@ assert run("fit", "points.npy").exit_code == 0
 assert run("predict", "points.evermix", "points.npy").exit_code == 0
 refused = run("fit", "points.npy", "--dask", "local", "--checkpoint", "other.evermix")
 assert refused.exit_code == 1
-assert refused.stderr == "evermix: error: --dask needs Dask: pip install 'evermix[dask]'\\n"
+need = "--dask needs Dask: pip install 'evermix[dask]' (from a clone: pip install '.[dask]')"
+assert refused.stderr == f"evermix: error: {need}\\n"
 """
 
 

@@ -145,6 +145,23 @@ def test_bad_times_are_bad_rows(tmp_path, name):
     assert "expected a date in 'when' as in the first row, got '7'" in source.complaints[1]
 
 
+@pytest.mark.parametrize(
+    ("times", "advised"),
+    [
+        (["2016", "2018-05-03"], True),
+        (["2018-05-03", "2016"], True),
+        (["2018-05-03", "7"], False),
+        (["1526000000", "2018-05-03"], False),
+    ],
+)
+def test_years_among_dates_are_named(tmp_path, times, advised):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"text": "a", "when": when}) + "\n" for when in times))
+    with pytest.raises(SourceError, match="as in the first row") as error:
+        list(open_source(path, time_field="when").chunks(0, 4))
+    assert ("Write all as years, or all as dates." in str(error.value)) == advised
+
+
 def test_missing_times_are_bad_rows(tmp_path):
     lines = '{"text": "a", "when": 1}\n{"text": "b"}\n'
     (tmp_path / "a.jsonl").write_text(lines)

@@ -414,7 +414,7 @@ def test_words_and_holes_make_a_table(tmp_path, name):
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     """The optional dependency is named where it is missed."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install evermix\[arrow\]"):
+    with pytest.raises(ImportError, match=r"pip install 'evermix\[arrow\]'"):
         open_source(tmp_path / "a.parquet")
 
 
@@ -469,3 +469,23 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         # The least of several, since other threads of this process may allocate memory too.
         peaks.append(min(peak_memory(path) for _ in range(4)))
     assert peaks[1] < 1.5 * peaks[0]
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_list_of_objects_in_one_line_is_named(tmp_path, end):
+    """Also where the line may still be being written."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps([{"text": "a"}, {"text": "b"}]) + end)
+    with pytest.raises(SourceError, match=r"jq -c '\.\[\]'"):
+        open_source(path, complete=False)
+
+
+def test_a_row_without_the_field_of_the_rows_before_is_no_mistaken_name(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a b"}\n{"product": "seed drill"}\n')
+    with pytest.raises(SourceError, match="line 2: there is no field 'text'") as error:
+        list(open_source(path).chunks(0, 4))
+    assert "Did you mean" not in str(error.value)
+    path.write_text('{"product": "seed drill"}\n')
+    with pytest.raises(SourceError, match="Did you mean --text-field product"):
+        open_source(path)

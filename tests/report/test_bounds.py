@@ -75,5 +75,5 @@ def test_runs_without_bounds_are_refused(runs):
 
 def test_bounds_without_matplotlib_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'evermix\[plot\]'"):
         bound_plot({"one": read_laps(_laps())})

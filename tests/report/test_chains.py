@@ -124,7 +124,7 @@ def test_arviz_gets_a_posterior_without_a_log_joint():
 def test_a_missing_arviz_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)
     for ask in (_posterior().summary, _posterior().to_arviz):
-        with pytest.raises(ImportError, match=r"pip install evermix\[arviz\]"):
+        with pytest.raises(ImportError, match=r"pip install 'evermix\[arviz\]'"):
             ask()
 
 

@@ -113,7 +113,7 @@ def test_a_model_without_times_has_no_picture_over_time():
 
 def test_evermix_is_imported_without_matplotlib(X, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'evermix\[plot\]'"):
         em.plot.clusters(em.Mixture(random_state=0).fit(X), X)
 
 

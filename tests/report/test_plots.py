@@ -78,7 +78,7 @@ def test_overview_of_nothing_is_refused():
 def test_missing_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     series = read_events(step.to_event() for step in _steps())
-    with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'evermix\[plot\]'"):
         overview(**series._asdict(), sizes=np.array([1.0]))
 
 

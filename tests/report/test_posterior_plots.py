@@ -63,5 +63,5 @@ def test_traces_that_are_not_there_are_named():
 @pytest.mark.parametrize("picture", [trace_plot, co_clustering_map])
 def test_pictures_without_matplotlib_say_what_to_install(monkeypatch, picture):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'evermix\[plot\]'"):
         picture(_posterior())

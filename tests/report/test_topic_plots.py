@@ -238,7 +238,7 @@ def test_files_that_can_hold_no_picture_are_known_before_it_is_drawn(monkeypatch
         with pytest.raises(ValueError, match="pictures are files such as"):
             check_picture(name)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'evermix\[plot\]'"):
         check_picture("topics.png")
 
 

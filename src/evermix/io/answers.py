@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evermix._extras import install
 from evermix.io.trace import LineFile
 
 Values = Mapping[str, Any]
@@ -93,7 +94,7 @@ def arrow_modules() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise ImportError("writing Parquet needs pyarrow: pip install evermix[arrow]") from error
+        raise ImportError(f"writing Parquet needs pyarrow: {install('arrow')}") from error
     return pyarrow, parquet
 
 

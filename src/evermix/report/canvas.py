@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evermix._extras import install
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -35,7 +37,7 @@ def new_figure(title: str, width: float, height: float, given: Any = None) -> "F
         from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError as error:
         raise ImportError(
-            "pictures need matplotlib, which is not installed: pip install evermix[plot]"
+            f"pictures need matplotlib, which is not installed: {install('plot')}"
         ) from error
     figure = given
     if figure is None:

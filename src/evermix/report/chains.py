@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._extras import install
+
 TAILS = (0.05, 0.95)
 MIN_DRAWS = 4  # per chain, as ArviZ requires
 
@@ -110,6 +112,6 @@ def _import_arviz() -> tuple[Any, Any]:
             import xarray
     except ImportError as error:
         raise ImportError(
-            "summaries of chains need ArviZ, which is not installed: pip install evermix[arviz]"
+            f"summaries of chains need ArviZ, which is not installed: {install('arviz')}"
         ) from error
     return arviz, xarray

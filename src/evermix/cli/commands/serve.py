@@ -3,12 +3,13 @@
 import os
 from pathlib import Path
 
+from evermix._extras import install
 from evermix._words import counted
 from evermix.cli.console import note
 from evermix.cli.options.settings import Settings
 from evermix.io.text import Vocabulary
 
-EXTRA = "the service needs starlette, uvicorn and orjson: pip install 'evermix[serve]'"
+EXTRA = f"the service needs starlette, uvicorn and orjson: {install('serve')}"
 
 
 def run(settings: Settings) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from evermix._extras import install
 from evermix.cli.input.rows import ROWS, Held, Rows, features, read_rows
 from evermix.distributed.client import cluster_client
 from evermix.distributed.partitions import Files, Piece, pieces_of, sent
@@ -57,7 +58,7 @@ class Cluster:
         try:
             self._stack.enter_context(cluster_client(address))
         except ImportError as error:
-            raise ImportError("--dask needs Dask: pip install 'evermix[dask]'") from error
+            raise ImportError(f"--dask needs Dask: {install('dask')}") from error
 
 
 @contextmanager

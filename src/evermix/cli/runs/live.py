@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import Any
 
+from evermix._extras import install
 from evermix.cli.console import at_terminal, note
 from evermix.cli.input.model_rows import all_words, text_labels
 from evermix.cli.options.settings import Settings
@@ -16,7 +17,7 @@ from evermix.estimators import Mixture
 from evermix.io.sources import Chunk
 from evermix.io.text_counter import TextCounter
 
-EXTRA = "--live and --webhook need what services need: pip install 'evermix[serve]'"
+EXTRA = f"--live and --webhook need what services need: {install('serve')}"
 
 PAUSE = 0.1  # seconds between two looks at what people want with a page
 

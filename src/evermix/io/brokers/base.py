@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
+from evermix._extras import install
 from evermix.io.brokers.address import Address
 
 PATIENCE = 10.0  # seconds for a broker to answer
@@ -77,7 +78,7 @@ class Broker(ABC):
         except ImportError as error:
             raise ImportError(
                 f"{address.text} needs the package {self.package.replace('_', '-')}: "
-                f"pip install 'evermix[{address.scheme}]'"
+                f"{install(address.scheme)}"
             ) from error
 
     @abstractmethod

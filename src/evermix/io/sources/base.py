@@ -85,6 +85,7 @@ class FileSource(ABC):
     """Whether times are dates, by the first row; None if there are no times."""
     labelled: bool = False
     """Whether times are labels, by the first row."""
+    _first_time: Time | None = None
     _day_first: bool | None = None  # in dates that leave it open; None until one was seen
     beside: bool = False
     """Whether texts come with the vectors."""
@@ -306,12 +307,13 @@ class FileSource(ABC):
             raise RowError(f"{error} in {self.options.time_field!r}.") from error
         dated, labelled = isinstance(time, np.datetime64), isinstance(time, str)
         if self.dated is None:
-            self.dated, self.labelled = dated, labelled
+            self.dated, self.labelled, self._first_time = dated, labelled, time
         if (dated, labelled) != (self.dated, self.labelled):
             expected = "a date" if self.dated else "a label" if self.labelled else "a number"
+            year = dated != self.dated and (_may_be_year(time) or _may_be_year(self._first_time))
             raise RowError(
                 f"expected {expected} in {self.options.time_field!r} as in the first row, got "
-                f"{value!r:.60}."
+                f"{value!r:.60}.{' Write all as years, or all as dates.' * year}"
             )
         return time
 
@@ -393,3 +395,7 @@ def find_format(path: str) -> type[FileSource]:
         "also with .gz), and - for standard input. A module that defines a format of your "
         f"own must be imported first.{remedies.get(Path(plain).suffix, '')}"
     )
+
+
+def _may_be_year(time: Time | None) -> bool:
+    return isinstance(time, float) and time.is_integer() and 1000 <= time <= 2999

@@ -39,6 +39,7 @@ class JsonLines(RecordSource):
     packable = True
     has_fields = True
     _table: JsonTable
+    _met: bool = False  # whether a row had the text or vector
     _awaited: tuple[str, ...] = ()  # fields that the user has named, of which no row was seen yet
 
     def survey(self) -> None:
@@ -171,12 +172,15 @@ class JsonLines(RecordSource):
         if field not in fields:
             there, flag = flat(fields), f"--{self.kind.removesuffix('s')}-field"
             texts = _texts(there) if self.kind == "text" else []
+            if self._met:  # so the field has the right name, and this row lacks it
+                raise RowError(no_such("field", field, there, flag, []))
             likely = "" if one_of(field, texts or there) else _likely(there)
             raise RowError(
                 f"{no_such('field', field, there, flag, texts or None)} Name the field with the "
                 "text or vector with --text-field or --vector-field, or read all fields as columns "
                 f"of a table with --kind table (in Python: text_field, vector_field, kind).{likely}"
             )
+        self._met = True
         return (_text if self.kind == "text" else _numbers)(fields[field], field)
 
     def _kept(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -198,12 +202,14 @@ class JsonLines(RecordSource):
         self._awaited = ()
 
     def is_whole(self, line: bytes) -> bool:
-        """Whether a last line without a newline is whole: no part of a JSON object is one."""
+        """Whether a last line without a newline is whole: no part of a JSON object is one.
+
+        A list is no row, and so an error that says what to do.
+        """
         try:
-            _decoded(line)
-        except RowError:
+            return isinstance(json.loads(line), dict | list)
+        except (ValueError, RecursionError):
             return False
-        return True
 
     def place(self, row: int) -> str:
         """Return the file and the line; standard input cannot be read again for it."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._extras import install
 from evermix.io.similar_names import did_you_mean, no_such
 from evermix.io.sources.blocks import Block, BlockSource
 from evermix.io.sources.dialect import LATER, LOOK, Writing, forms_of, other_forms, shows_decimals
@@ -286,7 +287,7 @@ def _import(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError("reading Parquet needs pyarrow: pip install evermix[arrow]") from error
+        raise ImportError(f"reading Parquet needs pyarrow: {install('arrow')}") from error
 
 
 def _one_batch(table: Any) -> Any:
