@@ -8,12 +8,17 @@ from typing import Any
 
 from sklearn.utils import murmurhash3_32
 
+from evermix._words import counted
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.io.text_counter import LONGEST, StopWords, TextCounter, WordTotals, analyzer, checked
 
 EXAMPLES = 3  # words of a hash that are remembered
 CACHED = 2**17  # words whose hashes are remembered
+
+
+class RareWords(ValueError):
+    """All words of some texts are too rare to be counted."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +71,30 @@ class Vocabulary(TextCounter):
             Leave out scikit-learn's English stop words, among them words such as bill, fire and
             system; function words only; or these.
         """
-        words_of = analyzer(stop_words)
+        words_of, every_word_of = analyzer(stop_words), analyzer(None)
         total: Counter[str] = Counter()
         texts_with: Counter[str] = Counter()
+        n, stopped = 0, False
         for text in texts:
-            words = words_of(text)
+            words, n = words_of(text), n + 1
+            stopped = stopped or not words and bool(every_word_of(text))
             total.update(words)
             texts_with.update(set(words))
         frequent = [
             word for word, n in total.items() if n >= min_count and texts_with[word] >= min_df
         ]
+        if not total:
+            but = " but stop words, which are left out: stop_words=None keeps them" * stopped
+            raise ValueError(f"expected words, found none in {counted(n, 'text')}{but}.")
         if not frequent:
             rare = f"occur at least {min_count} times"
             rare += f" and are in at least {min_df} texts" if min_df > 1 else ""
             lower = "min_count or min_df" if min_df > 1 else "min_count"
-            raise ValueError(
+            if n == 1:
+                raise ValueError(
+                    f"expected words that {rare}, and only 1 text was given: give more texts."
+                )
+            raise RareWords(
                 f"expected words that {rare}, found none among {len(total)} different words. Give "
                 f"more texts, lower {lower} or use Hashing."
             )

@@ -114,7 +114,7 @@ def read_documents(
     if source.kind == "text" and first:
         say_what_is_read(settings, source, rows.texts(), also=[TITLE])
     if source.kind == "text" and text is None:
-        text = make_text_counter(settings, rows.texts(), "--hash")
+        text = make_text_counter(settings, rows.texts(), "a lower --min-df, or --hash")
     if first and settings.period is None and chunk.times is not None and source.dated:
         settings = settings.changed(period=fitting_period(chunk.times))
         if settings.period != "year" and not quiet:

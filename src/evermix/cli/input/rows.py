@@ -23,7 +23,7 @@ from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.bad_rows import of_bad_row
 from evermix.io.sources.several import Several, joined
 from evermix.io.sources.values import Columns
-from evermix.io.text import Hashing, Vocabulary
+from evermix.io.text import Hashing, RareWords, Vocabulary
 from evermix.io.text_counter import StopWords, TextCounter
 
 COLUMNS = "ignore", "missing", "category"  # options on columns of tables
@@ -155,9 +155,8 @@ def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> 
             stop_words=stop_words,
         )
     except ValueError as error:
-        raise ValueError(
-            f"no vocabulary could be learnt: {error} On the command line: {remedy}."
-        ) from error
+        way = f" On the command line: {remedy}." if isinstance(error, RareWords) else ""
+        raise ValueError(f"no vocabulary could be learnt: {error}{way}") from error
 
 
 def stop_words_of(settings: Settings) -> StopWords:

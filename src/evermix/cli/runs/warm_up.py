@@ -35,7 +35,8 @@ def first_counter(settings: Settings, mix: Mixture, head: Iterable[Chunk]) -> Te
     Those after the warm-up change nothing, wherever it was cut off.
     """
     known = [text for chunk in head for text in chunk.X][: settings.warmup]
-    return stream_counter(settings, mix, known, "a larger --warmup, or --hash")
+    longer = "a larger --warmup, or " if len(known) == settings.warmup else ""
+    return stream_counter(settings, mix, known, f"{longer}--hash")
 
 
 def first_chunks(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
