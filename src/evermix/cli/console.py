@@ -15,11 +15,13 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
 from rich.status import Status
+from rich.text import Text
 
 from evermix._words import counted
 from evermix.cli.advice import in_options
@@ -117,8 +119,8 @@ def _described(error: OSError) -> str:
 class ProgressBar:
     """A progress bar with the number of clusters, and how fast or how well rows are learnt."""
 
-    def __init__(self, progress: Progress, task: TaskID, noun: str) -> None:
-        self._progress, self._task, self._noun = progress, task, noun
+    def __init__(self, progress: Progress, task: TaskID, noun: str, start: int = 0) -> None:
+        self._progress, self._task, self._noun, self._start = progress, task, noun, start
         self._quality = ""
 
     def update(
@@ -131,7 +133,8 @@ class ProgressBar:
     ) -> None:
         """Show how much is done; without a quality the speed, with "" the quality before."""
         if quality is None:
-            speed = self._progress.tasks[self._task].speed or 0.0
+            task = self._progress.tasks[self._task]
+            speed = task.speed or (done - self._start) / max(task.elapsed or 0.0, 1e-9)
             quality = f"{speed:,.0f} rows/s"
         self._quality = quality or self._quality
         found = [] if K is None else [counted(K, self._noun)]
@@ -143,17 +146,24 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar(
-    title: str, total: int | None, quiet: bool, noun: str = "cluster", of_rows: bool = True
+    title: str,
+    total: int | None,
+    quiet: bool,
+    noun: str = "cluster",
+    of_rows: bool = True,
+    start: int = 0,
 ) -> Iterator[ProgressBar]:
     """Show a progress bar on standard error if that is a terminal, and nothing otherwise.
 
-    ``noun`` is what is found. Unless the total is one ``of_rows``, titles say how far it has come.
+    ``noun`` is what is found, ``start`` how many rows were done before. Unless the total is one
+    ``of_rows``, titles say how far it has come.
     """
     from evermix.kernels.disk_cache import is_empty  # which imports numba
 
     status = COMPILING if is_empty() else ""
     with _progress(quiet, of_rows) as progress:
-        yield ProgressBar(progress, progress.add_task(title, total=total, status=status), noun)
+        task = progress.add_task(title, total=total, status=status)
+        yield ProgressBar(progress, task, noun, start)
 
 
 @contextmanager
@@ -169,13 +179,21 @@ def laps_in_words(lap: int, most: int, name: str) -> str:
     return f"{name} {min(lap, most):,} of at most {most:,}"
 
 
+class _Done(MofNCompleteColumn):
+    """How many of how many rows are done, or how many, where nobody knows the total."""
+
+    def render(self, task: Task) -> Text:
+        """Return the text of the column."""
+        return super().render(task) if task.total is not None else Text(f"{task.completed:,.0f}")
+
+
 def _progress(quiet: bool, of_rows: bool = True) -> Progress:
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        *([MofNCompleteColumn()] if of_rows else []),
+        *([_Done()] if of_rows else []),
         TextColumn("{task.fields[status]}"),
         TimeElapsedColumn(),
     )

@@ -25,6 +25,7 @@ from evermix.cli.input.model_rows import (
     usable,
 )
 from evermix.cli.input.rows import features, open_rows
+from evermix.cli.input.texts import n_without_words, without_words
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.answers import Beside
 from evermix.cli.output.captions import captions
@@ -143,11 +144,12 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     says_new = not isinstance(mix.learner_.engine, DPMeans)  # which gives new clusters no chance
     new: list[int] | None = [] if says_new else None
     coarse = _coarse(settings, mix, extra)
-    levels = NewLevels(vars(mix).get("levels_", {}))
+    levels, wordless = NewLevels(vars(mix).get("levels_", {})), list[int]()
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         X = features(family, text, chunk.X)
         levels.take(X)
+        wordless.append(n_without_words(text, X))
         proba = mix.predict_proba(X)
         log_densities = shown_densities(family, X, mix.score_samples(X))
         best, novelty = (
@@ -173,7 +175,13 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     known = [name for name in COLUMNS if says_new or name != "novelty"]
     columns = [name for name in known if names or name != "name"]
     columns += [name for name in OF_COARSE if any(name in one for one in coarse.values())]
-    return _Answers(rows, lines, len(ids), text, columns, new, levels.described)
+
+    def remarks() -> Iterator[str]:
+        yield from levels.described()
+        if n := sum(wordless):
+            yield without_words(n)
+
+    return _Answers(rows, lines, len(ids), text, columns, new, remarks)
 
 
 def _topics(

@@ -14,8 +14,10 @@ from evermix.cli.input.rows import features, naming_lines, take_units
 from evermix.cli.input.texts import (
     count_words,
     counted_parts,
+    n_without_words,
     shown_words,
     waiting_rows,
+    without_words,
 )
 from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.brokers import with_broker
@@ -153,8 +155,9 @@ class Stream(Run):
         if settings.follow and not (settings.drain or settings.quiet):
             end = "; --no-follow reads what is there and ends" * self.resumed
             note(f"following {', '.join(settings.sources)} until a signal (Ctrl-C) ends it{end}.")
+        rows = self.source.n_rows
         try:
-            with progress_bar("streaming", self.source.n_rows, settings.quiet) as progress:
+            with progress_bar("streaming", rows, settings.quiet, start=totals.offset) as progress:
                 while settings.limit is None or totals.rows < settings.limit:
                     with self._live.idle(), interrupts.allowed():
                         chunk = next(self._chunks, None)
@@ -261,6 +264,7 @@ class Stream(Run):
         answers = self._beside.row_lines(mix, chunk, clock, faded, provisional)
         self._write(islice(answers, answered, None))
         self.totals.rows, self.learnt = before + len(chunk.ids), True
+        self.totals.without_words += n_without_words(self.text, X)
         self._pass(chunk)
         self._note_steps()
 
@@ -375,10 +379,8 @@ class Stream(Run):
         if not totals.rows:
             yield "the source has no rows that can be learnt"
             return
-        bad = f", {counted(totals.skipped, 'blank or bad row')} skipped" if totals.skipped else ""
         new = totals.rows - self._first_row
-        now = f", {new:,} of them new" if 0 < new < totals.rows else ""
-        yield f"{counted(totals.rows, 'row')}{now}{bad}"
+        yield totals.in_words(new)
         others = lives(mix.lineage_, totals)
         yield clusters_in_words(mix, "cluster") + (f" ({others})" if others else "")
         if self.text is not None:
@@ -394,6 +396,8 @@ class Stream(Run):
     def _remarks(self) -> Iterator[str]:
         if self.totals.rows:
             yield from warned_of_few(self.model)
+        if self.totals.without_words:
+            yield without_words(self.totals.without_words)
         if self.settings.keep_fields and has_no_ids(self.settings, self.source):
             yield NO_IDS
 

@@ -180,19 +180,30 @@ def uncounted_words(counter: TextCounter | None, X: Any, most: int | None) -> st
     """
     if counter is None or isinstance(counter, EmbeddedTexts):
         return None
-    share, empty, said = counter.totals.share, 0, []
+    share, said = counter.totals.share, []
     held = isinstance(X, np.ndarray) or sparse.issparse(X)
-    if held:
-        empty = int(np.sum(np.asarray(X.sum(axis=1)) == 0))
+    empty = n_without_words(counter, X) if held else 0
     if share > UNCOUNTED or (empty and share >= 0.005):
         full = most is not None and counter.n_features >= most
         rare = f" or are not among the {most:,} most frequent ones" if full else ""
         said.append(f"{100 * share:.0f} % of the words are not counted: they occur only once{rare}")
     if empty:
-        they = "has no counted word: its cluster means"
-        they = they if empty == 1 else "have no counted word: their clusters mean"
-        said.append(f"{counted(empty, 'row')} {they} nothing")
+        said.append(without_words(empty))
     return "; ".join(said) or None
+
+
+def n_without_words(counter: TextCounter | None, X: Any) -> int:
+    """Return how many rows X, if they are texts whose words are counted, have none of these."""
+    if counter is None or isinstance(counter, EmbeddedTexts):
+        return 0
+    return int(np.sum(np.asarray(X.sum(axis=1)) == 0))
+
+
+def without_words(n: int) -> str:
+    """Return what the clusters of so many texts without a word that is counted are worth."""
+    they = "has no counted word: its cluster means"
+    they = they if n == 1 else "have no counted word: their clusters mean"
+    return f"{counted(n, 'row')} {they} nothing"
 
 
 def in_seconds(times: Any) -> Any:

@@ -26,13 +26,14 @@ RELABELLED = 0.1  # share of rows in other clusters than their lines say, from w
 class Totals:
     """Counts since the stream began, before it was resumed included.
 
-    ``known`` is the number of ids that the model had with which it began, and ``came`` are those of
-    the clusters that lived then.
+    ``without_words`` are the texts without a word that is counted. ``known`` is the number of ids
+    that the model had with which it began, and ``came`` are those of the clusters that lived then.
     """
 
     offset: int = 0
     rows: int = 0
     log_predictive: float = 0.0
+    without_words: int = 0
     known: int = 0
     came: list[int] = field(default_factory=list)
 
@@ -49,12 +50,19 @@ class Totals:
         """Rows of the source that were blank or bad."""
         return self.offset - self.rows
 
+    def in_words(self, new: int) -> str:
+        """Return how many rows there are, and how many of them are new, or were skipped."""
+        bad = f", {counted(self.skipped, 'blank or bad row')} skipped" if self.skipped else ""
+        now = f", {new:,} of them new" if 0 < new < self.rows else ""
+        return f"{counted(self.rows, 'row')}{now}{bad}"
+
 
 def check_notes(notes: dict[str, Any]) -> None:
     """Raise unless notes say how far the stream was, and which files it had read."""
     totals = Totals(**notes["totals"])
     check_number("rows", totals.rows, (0, check_number("offset", totals.offset)))
     float(totals.log_predictive)
+    check_number("texts without words", totals.without_words, (0, totals.rows))
     for id in [totals.known, *totals.came]:
         check_number("a cluster", id)
     if not isinstance(notes.get("ended", True), bool):
