@@ -72,8 +72,9 @@ def test_fit_predict_and_commands_without_optional_packages(tmp_path):
 def test_the_command_without_its_extra_says_what_to_install(tmp_path, missing):
     done = run(HIDE.format(hidden=missing) + CALL, tmp_path)
     assert done.returncode == 1 and done.stdout == ""
-    needed = "the command line needs Typer and Rich: pip install 'evermix[cli]'"
-    assert done.stderr == f"evermix: error: {needed}\n"
+    needed = "the command line needs Typer and Rich: "
+    install = "pip install 'evermix[cli]' (from a clone: pip install '.[cli]')"
+    assert done.stderr == f"evermix: error: {needed}{install}\n"
 
 
 def test_the_command_does_not_hide_that_something_else_is_missing(tmp_path):

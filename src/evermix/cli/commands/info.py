@@ -51,7 +51,7 @@ def run(settings: Settings) -> None:
     """Show what a model file holds."""
     path = Path(settings.model)
     found, extra = load_any(path, settings.custom)
-    described = {"file": str(path), "bytes": path.stat().st_size}
+    described: Described = {"file": str(path), "bytes": path.stat().st_size}
     top = SHOWN if settings.top is None and not settings.as_json else settings.top
     top = None if settings.everything else top
     if settings.since is None:

@@ -29,7 +29,7 @@ def began_since(model: Any, clusters: list[Described], time: str) -> tuple[Shown
             "ROWS --time-field FIELD` learns when clusters begin."
         )
     try:
-        read = read_time(time)
+        read: Any = read_time(time)
     except ValueError as error:
         raise ValueError(f"--since: {error}.") from error
     if isinstance(read, np.datetime64) != bool(calendar.dated):

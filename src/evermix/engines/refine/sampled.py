@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Ints
-from evermix.engines.batch import Batch, RowResults
+from evermix.engines.batch import CAPPED, Batch, RowResults
 from evermix.engines.memo import CHAIN
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.samplers.gibbs import gibbs_sweep
@@ -59,6 +59,7 @@ def _swept(problem: Problem, model: Model, labels: Ints) -> tuple[Ints, float]:
     labels[known] = np.unique(labels[known], return_inverse=True)[1]
     state = state_of(model, _batch(X[known]), labels[known])
     state.memo[CHAIN] = {"labels": labels}
+    state.derived["capped"] = np.full(1, float(CAPPED))  # the fit itself warns of that
     results = RowResults.empty(len(labels))
     labels = gibbs_sweep(model, state, _batch(X), results, problem.rng)
     return np.unique(labels, return_inverse=True)[1], float(results.log_predictive.sum())
