@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from evermix._warning import warn
 from evermix._xp import Floats
+from evermix.estimators.data.counts import FEW, FEWEST, are_counts, followed, is_few, is_multiple
 from evermix.estimators.data.levels import folded
 from evermix.estimators.data.tables import (
     Column,
@@ -21,7 +21,7 @@ from evermix.estimators.data.tables import (
     without_marks,
 )
 from evermix.families import Bernoulli, Categorical, Mixed, ZeroInflated
-from evermix.families.amounts import ZEROS, knee_in_group, knee_of
+from evermix.families.amounts import knee_in_group, knee_of
 from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.families.dense import MAX_FULL_COVARIANCE
@@ -30,15 +30,8 @@ from evermix.families.often_zero import zero_inflated
 from evermix.io.sources.row_numbers import REMEDY, WHAT, are_row_numbers
 from evermix.io.sources.values import Columns
 
-FEW = 10  # different numbers up to which they are levels
-FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
-LARGEST_COUNT = 100  # up to which counts are: guests, visits, children
-SMALL_COUNT = 4  # up to which most of those that are not 0 may be, where 1 is a rarity
-LEVELS, RISING, SAME = 3, 0.8, 0.7  # more levels, correlation of ranks, neighbours alike
-EXACT = 0.9  # rows in which a total is a number times the price
-ONES = 0.2  # rows with 1 for each with 0, from which on whole numbers are counts
 NAMES, UNIQUE = 50, 0.9  # rows with words of which so many are different: their names
-CODES, FEWEST = 300, 3  # rows with words, and rows for each of these, below which they are codes
+CODES = 300  # rows with words, which are codes if there are fewer than FEWEST for each
 MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
 TEXT = 4  # words in a value of a column of texts, on average
 COUNT = "To cluster rows by such texts, count their words (CountVectorizer)."
@@ -71,12 +64,26 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     columns = {name: _as_numbers(table.column(name)) for name in table.names}
     _check_words({name: values for name, (kind, values) in columns.items() if kind == "level"})
     kept = X.categories if isinstance(X, Columns) else ()
+    columns = _used(columns, kept, empty_too=whole or len(table) >= EMPTY)
+    _warn_of_many_words({name: one for name, one in columns.items() if name not in kept})
+    if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
+        return None
+    return _blocks(columns, table.names)
+
+
+def _used(
+    columns: Mapping[str, Column], kept: Container[str], empty_too: bool
+) -> Mapping[str, Column]:
+    """Return the columns that may tell of clusters, with a warning of the others.
+
+    ``kept`` are those that are categories in any case. Columns without any value are among the
+    others if ``empty_too``.
+    """
     dates = [name for name, column in columns.items() if _are_dates(column)]
-    some = {name: one for name, one in columns.items() if name not in (*kept, *dates)}
+    some = {n: one for n, one in columns.items() if n not in kept and n not in dates}
     words = [name for name, column in some.items() if _are_names(column)]
     numbers = [name for name, column in some.items() if _are_numbers_of_rows(name, column)]
-    look = whole or len(table) >= EMPTY
-    empty = [name for name, column in columns.items() if look and _is_empty(column)]
+    empty = [name for name, column in columns.items() if empty_too and _is_empty(column)]
     dates = [name for name in dates if name not in empty]
     used = {n: one for n, one in columns.items() if n not in (*dates, *words, *numbers, *empty)}
     if len(empty) == len(columns):
@@ -86,30 +93,32 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
         )
     if words and not used:
         raise ValueError(_nothing_left(columns, words))
-    if used:
-        texts = [name for name in words if _words_in(columns[name]) >= TEXT]
-        names = [name for name in words if name not in texts]
-        _warn(names, "too many different words, as names and codes do", KEEP)
-        _warn(texts, "texts", COUNT)
-        _warn(numbers, WHAT, REMEDY)
-        _warn(empty, "no value in any row", LATER)
-        _warn(dates, "dates", REMEDY)
-        columns = used
-    _warn_of_many_words({name: one for name, one in columns.items() if name not in kept})
-    if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
-        return None
+    if not used:
+        return columns
+    texts = [name for name in words if _words_in(columns[name]) >= TEXT]
+    codes = [name for name in words if name not in texts]
+    _warn(codes, "too many different words, as names and codes do", KEEP)
+    _warn(texts, "texts", COUNT)
+    _warn(numbers, WHAT, REMEDY)
+    _warn(empty, "no value in any row", LATER)
+    _warn(dates, "dates", REMEDY)
+    return used
+
+
+def _blocks(columns: Mapping[str, Column], names: Sequence[str]) -> Mixed:
+    """Choose blocks for columns; others of the ``names`` of all columns are ignored."""
     blocks: dict[Any, Family | ZeroInflated] = {}
-    few = {n: c.values for n, c in columns.items() if c.kind == "number" and _is_few(c.values)}
+    few = {n: c.values for n, c in columns.items() if c.kind == "number" and is_few(c.values)}
     many = {n: c.values for n, c in columns.items() if c.kind == "number" and n not in few}
-    totals = {name for name, values in {**few, **many}.items() if _is_multiple(name, values, few)}
+    totals = {name for name, values in {**few, **many}.items() if is_multiple(name, values, few)}
     if totals:
         _warn(sorted(totals), "a multiple of another column in nearly all rows", NOTHING_NEW)
     columns = {name: column for name, column in columns.items() if name not in totals}
     few, many = (_without(each, totals) for each in (few, many))
     often = zero_inflated(many)
     numbers_alone = _without(many, often)
-    counts = {name: values for name, values in few.items() if _are_counts(values)}
-    pairs = {name: other for name in counts if (other := _followed(few[name], numbers_alone))}
+    counts = {name: values for name, values in few.items() if are_counts(values)}
+    pairs = {name: other for name in counts if (other := followed(few[name], numbers_alone))}
     knees, together = _knees(numbers_alone, few, pairs)
     while lost := [name for name in pairs if not {name, pairs[name]} <= together.keys()]:
         pairs = {name: other for name, other in pairs.items() if name not in lost}
@@ -127,7 +136,7 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
             blocks[name] = often[name]
     found = [group(together)] if together else []
     found += [alone(name, knee) for name, knee in knees.items() if name not in together]
-    ignored = tuple(name for name in table.names if name not in columns)
+    ignored = tuple(name for name in names if name not in columns)
     return Mixed(blocks | {block.names: block.family for block in found}, ignored)
 
 
@@ -270,93 +279,8 @@ def _warn_of_many_words(columns: Mapping[str, Column]) -> None:
             )
 
 
-def _is_few(values: Floats) -> bool:
-    """Whether numbers are few different ones, each of them often; whole ones may be more.
-
-    Counts from 0 or 1 on may be more again: there they lie on a few points, for each of which a
-    Gaussian would open a cluster.
-    """
-    known = values[~np.isnan(values)]
-    if np.isinf(known).any():
-        return False
-    whole, different = bool(np.all(known == np.rint(known))), len(np.unique(known))
-    if _are_counts(known):
-        return FEWEST * different <= len(known)
-    return different <= min(FEW_WHOLE if whole else FEW, len(known) // 10)
-
-
-def _are_counts(values: Floats) -> bool:
-    """Whether numbers are small counts from 0 or 1 on: many are least, and the next no rarity.
-
-    So are totals of one price.
-    """
-    known = values[np.isfinite(values)]
-    known = known - 1 if len(known) and known.min() == 1 else _in_steps(known)
-    zeros, ones = (int(np.count_nonzero(known == number)) for number in (0, 1))
-    small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT) & (known == np.rint(known))))
-    few = int(np.count_nonzero(known <= SMALL_COUNT)) - zeros
-    many_small = ones >= ONES * zeros or 2 * few >= len(known) - zeros
-    return small and zeros > ZEROS * len(known) and many_small
-
-
-def _followed(levels: Floats, columns: Mapping[str, Floats]) -> str | None:
-    """The column of numbers, such as a price, of which whole numbers are a multiple in most rows.
-
-    Rows that are neighbours by that column have the same level. So the levels are numbers that
-    share a covariance with it: if both were independent in a cluster, there would be one for each
-    level.
-    """
-    for name, values in columns.items():
-        seen = np.isfinite(values) & np.isfinite(levels)
-        if np.mean(seen) < WHOLE:  # too many gaps for a covariance
-            continue
-        known = levels[seen][np.argsort(values[seen], kind="stable")]
-        if len(np.unique(known)) > LEVELS and _rank_correlation(known) > RISING:
-            if np.mean(np.diff(known) == 0) >= SAME:
-                return name
-    return None
-
-
-def _is_multiple(name: str, values: Floats, counts: Mapping[str, Floats]) -> bool:
-    """Whether numbers are another column of whole numbers times a price: totals.
-
-    Of the two, the second would count what is known once more. As levels they would be independent
-    within clusters, so that there would be one for each level.
-    """
-    for other, whole in counts.items():
-        seen = np.isfinite(values) & np.isfinite(whole) & (whole != 0)
-        if other == name or len(np.unique(whole[seen])) < LEVELS:
-            continue
-        price = float(np.median(values[seen] / whole[seen]))
-        some = np.isfinite(values) & ((values != 0) | (whole != 0))
-        near = np.isclose(values[some], price * whole[some], rtol=1e-3, atol=0.0)
-        if price > 1 and np.mean(near) >= EXACT:
-            return True
-    return False
-
-
 def _without(columns: Mapping[str, Floats], names: Container[str]) -> dict[str, Floats]:
     return {name: values for name, values in columns.items() if name not in names}
-
-
-def _in_steps(known: Floats) -> Floats:
-    """Return numbers in units of their smallest difference, if all are multiples of it.
-
-    So are totals of one price.
-    """
-    different = np.unique(known)
-    if len(different) < LEVELS or different[0] != 0:
-        return known
-    least = np.diff(different).min()
-    if different[-1] > LARGEST_COUNT * least:
-        return known
-    steps = known / least
-    return np.rint(steps) if np.allclose(steps, np.rint(steps), atol=1e-6) else known
-
-
-def _rank_correlation(values: Floats) -> float:
-    """The correlation of the ranks of numbers (N,) with their places."""
-    return float(np.corrcoef(rankdata(values), np.arange(len(values)))[0, 1])
 
 
 def _share_seen(values: Floats) -> float:

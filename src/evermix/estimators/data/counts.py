@@ -1,0 +1,104 @@
+"""Columns of a few numbers: levels, counts, totals of one price, and what follows a price."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.stats import rankdata
+
+from evermix._xp import Floats
+from evermix.families.amounts import ZEROS
+from evermix.families.kinds import WHOLE
+
+FEW = 10  # different numbers up to which they are levels
+FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
+LARGEST_COUNT = 100  # up to which counts are: guests, visits, children
+SMALL_COUNT = 4  # up to which most of those that are not 0 may be, where 1 is a rarity
+LEVELS, RISING, SAME = 3, 0.8, 0.7  # more levels, correlation of ranks, neighbours alike
+EXACT = 0.9  # rows in which a total is a number times the price
+ONES = 0.2  # rows with 1 for each with 0, from which on whole numbers are counts
+FEWEST = 3  # rows for each different word or number, below which they say little
+
+
+def is_few(values: Floats) -> bool:
+    """Whether numbers are few different ones, each of them often; whole ones may be more.
+
+    Counts from 0 or 1 on may be more again: there they lie on a few points, for each of which a
+    Gaussian would open a cluster.
+    """
+    known = values[~np.isnan(values)]
+    if np.isinf(known).any():
+        return False
+    whole, different = bool(np.all(known == np.rint(known))), len(np.unique(known))
+    if are_counts(known):
+        return FEWEST * different <= len(known)
+    return different <= min(FEW_WHOLE if whole else FEW, len(known) // 10)
+
+
+def are_counts(values: Floats) -> bool:
+    """Whether numbers are small counts from 0 or 1 on: many are least, and the next no rarity.
+
+    So are totals of one price.
+    """
+    known = values[np.isfinite(values)]
+    known = known - 1 if len(known) and known.min() == 1 else _in_steps(known)
+    zeros, ones = (int(np.count_nonzero(known == number)) for number in (0, 1))
+    small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT) & (known == np.rint(known))))
+    few = int(np.count_nonzero(known <= SMALL_COUNT)) - zeros
+    many_small = ones >= ONES * zeros or 2 * few >= len(known) - zeros
+    return small and zeros > ZEROS * len(known) and many_small
+
+
+def followed(levels: Floats, columns: Mapping[str, Floats]) -> str | None:
+    """The column of numbers, such as a price, of which whole numbers are a multiple in most rows.
+
+    Rows that are neighbours by that column have the same level. So the levels are numbers that
+    share a covariance with it: if both were independent in a cluster, there would be one for each
+    level.
+    """
+    for name, values in columns.items():
+        seen = np.isfinite(values) & np.isfinite(levels)
+        if np.mean(seen) < WHOLE:  # too many gaps for a covariance
+            continue
+        known = levels[seen][np.argsort(values[seen], kind="stable")]
+        if len(np.unique(known)) > LEVELS and _rank_correlation(known) > RISING:
+            if np.mean(np.diff(known) == 0) >= SAME:
+                return name
+    return None
+
+
+def is_multiple(name: str, values: Floats, counts: Mapping[str, Floats]) -> bool:
+    """Whether numbers are another column of whole numbers times a price: totals.
+
+    Of the two, the second would count what is known once more. As levels they would be independent
+    within clusters, so that there would be one for each level.
+    """
+    for other, whole in counts.items():
+        seen = np.isfinite(values) & np.isfinite(whole) & (whole != 0)
+        if other == name or len(np.unique(whole[seen])) < LEVELS:
+            continue
+        price = float(np.median(values[seen] / whole[seen]))
+        some = np.isfinite(values) & ((values != 0) | (whole != 0))
+        near = np.isclose(values[some], price * whole[some], rtol=1e-3, atol=0.0)
+        if price > 1 and np.mean(near) >= EXACT:
+            return True
+    return False
+
+
+def _in_steps(known: Floats) -> Floats:
+    """Return numbers in units of their smallest difference, if all are multiples of it.
+
+    So are totals of one price.
+    """
+    different = np.unique(known)
+    if len(different) < LEVELS or different[0] != 0:
+        return known
+    least = np.diff(different).min()
+    if different[-1] > LARGEST_COUNT * least:
+        return known
+    steps = known / least
+    return np.rint(steps) if np.allclose(steps, np.rint(steps), atol=1e-6) else known
+
+
+def _rank_correlation(values: Floats) -> float:
+    """The correlation of the ranks of numbers (N,) with their places."""
+    return float(np.corrcoef(rankdata(values), np.arange(len(values)))[0, 1])
