@@ -23,6 +23,9 @@ _PHRASES = {  # of the library's messages; the longer ones first
         "--text-field COLUMN clusters rows by the words of one, and --ignore COLUMN leaves it out "
         "without this warning."
     ),
+    "Give such a column a block in em.Mixed if it tells more than the other.": (
+        "--ignore COLUMN leaves one out without this warning."
+    ),
     "Give such a column a block in em.Mixed if later rows have values.": (
         "--ignore COLUMN leaves one out without this warning."
     ),

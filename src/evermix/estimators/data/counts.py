@@ -14,7 +14,7 @@ FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, h
 LARGEST_COUNT = 100  # up to which counts are: guests, visits, children
 SMALL_COUNT = 4  # up to which most of those that are not 0 may be, where 1 is a rarity
 LEVELS, RISING, SAME = 3, 0.8, 0.7  # more levels, correlation of ranks, neighbours alike
-EXACT = 0.9  # rows in which a total is a number times the price
+ENOUGH, DIGITS = 50, 1e-6  # rows that show that there is one price, relative error of numbers
 ONES = 0.2  # rows with 1 for each with 0, from which on whole numbers are counts
 FEWEST = 3  # rows for each different word or number, below which they say little
 
@@ -66,22 +66,44 @@ def followed(levels: Floats, columns: Mapping[str, Floats]) -> str | None:
     return None
 
 
-def is_multiple(name: str, values: Floats, counts: Mapping[str, Floats]) -> bool:
-    """Whether numbers are another column of whole numbers times a price: totals.
+def totals(numbers: Mapping[str, Floats], counts: Mapping[str, Floats]) -> dict[str, str]:
+    """Return columns of numbers that are multiples of one of few numbers, and which that is.
 
-    Of the two, the second would count what is known once more. As levels they would be independent
-    within clusters, so that there would be one for each level.
+    They would count what is known once more. As levels both would be independent within clusters,
+    so that there would be one for each level.
     """
-    for other, whole in counts.items():
-        seen = np.isfinite(values) & np.isfinite(whole) & (whole != 0)
-        if other == name or len(np.unique(whole[seen])) < LEVELS:
-            continue
-        price = float(np.median(values[seen] / whole[seen]))
-        some = np.isfinite(values) & ((values != 0) | (whole != 0))
-        near = np.isclose(values[some], price * whole[some], rtol=1e-3, atol=0.0)
-        if price > 1 and np.mean(near) >= EXACT:
-            return True
-    return False
+    others = {
+        name: [one for one, few in counts.items() if one != name and _is_total(values, few)]
+        for name, values in numbers.items()
+    }
+    return {name: one for name, some in others.items() for one in some if not others[one]}
+
+
+def _is_total(values: Floats, counts: Floats) -> bool:
+    """Whether numbers say nothing beside others: up to rounding there is one price in all rows.
+
+    Of two columns the whole numbers stay, and of these the smaller ones.
+    """
+    seen = np.isfinite(values) & np.isfinite(counts)
+    values, counts = values[seen], counts[seen]
+    some = counts != 0
+    if np.count_nonzero(some) < ENOUGH or np.mean(seen) < 0.5 or values[~some].any():
+        return False
+    prices, slack = values[some] / counts[some], _rounding(values) / np.abs(counts[some])
+    low, high = np.max(prices - slack), np.min(prices + slack)
+    later = (not _are_whole(values), low) > (not _are_whole(counts), 1.0)
+    one = later and 0 < low <= high * (1 + DIGITS)
+    return one and len(np.unique(counts[some])) >= LEVELS
+
+
+def _rounding(values: Floats) -> float:
+    """Half a unit of the last decimal of numbers."""
+    places = (d for d in range(9) if np.allclose(values, np.round(values, d), DIGITS, 0.0))
+    return float(0.5 * 10.0 ** -next(places, 9))
+
+
+def _are_whole(values: Floats) -> bool:
+    return bool(np.all(values == np.rint(values)))
 
 
 def _in_steps(known: Floats) -> Floats:

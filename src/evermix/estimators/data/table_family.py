@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evermix._warning import warn
 from evermix._xp import Floats
-from evermix.estimators.data.counts import FEW, FEWEST, are_counts, followed, is_few, is_multiple
+from evermix.estimators.data.counts import FEW, FEWEST, are_counts, followed, is_few, totals
 from evermix.estimators.data.levels import folded
 from evermix.estimators.data.tables import (
     Column,
@@ -110,11 +110,11 @@ def _blocks(columns: Mapping[str, Column], names: Sequence[str]) -> Mixed:
     blocks: dict[Any, Family | ZeroInflated] = {}
     few = {n: c.values for n, c in columns.items() if c.kind == "number" and is_few(c.values)}
     many = {n: c.values for n, c in columns.items() if c.kind == "number" and n not in few}
-    totals = {name for name, values in {**few, **many}.items() if is_multiple(name, values, few)}
-    if totals:
-        _warn(sorted(totals), "a multiple of another column in nearly all rows", NOTHING_NEW)
-    columns = {name: column for name, column in columns.items() if name not in totals}
-    few, many = (_without(each, totals) for each in (few, many))
+    multiples = totals(few | many, few)
+    for name, other in multiples.items():
+        _warn([name], f"a multiple of column {other!r} in all rows", NOTHING_NEW)
+    columns = {name: column for name, column in columns.items() if name not in multiples}
+    few, many = (_without(each, multiples) for each in (few, many))
     often = zero_inflated(many)
     numbers_alone = _without(many, often)
     counts = {name: values for name, values in few.items() if are_counts(values)}
