@@ -330,7 +330,9 @@ def test_what_agrees_in_zeros_or_in_few_rows_is_no_total():
     total = np.where(rng.random(2000) < 0.95, rng.lognormal(3, 1, 2000), 12.5 * returns)
     few = np.where(total == 12.5 * returns, returns, np.nan)
     assert not automatic_table(table | {"few": few, "total": total}).ignored
-    with pytest.warns(UserWarning, match="'total' holds a multiple of column 'returns' in all rows"):
+    with pytest.warns(
+        UserWarning, match="'total' holds a multiple of column 'returns' in all rows"
+    ):
         found = automatic_table(table | {"total": 12.5 * returns})
     assert found.ignored == ("total",)
 

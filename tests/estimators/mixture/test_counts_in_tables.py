@@ -68,6 +68,32 @@ def test_which_numbers_are_counts():
     assert [name for name, values in others.items() if is_category(values)] == []
 
 
+COLUMNS = {
+    "nights from 1 on": lambda rng: rng.geometric(
+        np.array([0.7, 0.3, 0.1])[rng.integers(3, size=1000)]
+    ),
+    "nights, 3 % unknown as 0": lambda rng: (
+        rng.geometric(0.1 + 0.5 * (rng.random(1000) < 0.5)) * (rng.random(1000) > 0.03)
+    ),
+    "guests": lambda rng: table(1000, seed=rng)[0]["guests"],
+    "guests from 1 on": lambda rng: table(1000, seed=rng)[0]["guests"] + 1,
+    "ages": lambda rng: rng.integers(18, 80, size=1000),
+    "floors": lambda rng: rng.integers(1, 15, size=1000),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
+def test_one_value_does_not_change_the_family_of_1000(column, seed):
+    rng = np.random.default_rng(seed)
+    values = column(rng)
+    before = is_category(values)
+    for other in range(values.max() + 1):
+        changed = values.copy()
+        changed[rng.integers(1000)] = other
+        assert is_category(changed) == before
+
+
 def test_later_rows_of_a_stream_may_hold_no_counts(tmp_path):
     columns, _ = table()
     mix = em.Mixture(random_state=0).partial_fit(columns)

@@ -35,12 +35,18 @@ def is_few(values: Floats) -> bool:
 
 
 def are_counts(values: Floats) -> bool:
-    """Whether numbers are small counts from 0 or 1 on: many are least, and the next no rarity.
+    """Whether numbers are small counts from 0 or 1 on, or totals of one price.
 
-    So are totals of one price.
+    Those from 1 on may be 0 in a few rows.
     """
     known = values[np.isfinite(values)]
-    known = known - 1 if len(known) and known.min() == 1 else _in_steps(known)
+    some = known[known != 0]
+    few_zeros = len(known) - len(some) <= ZEROS * len(known)
+    return _most_are_small(some - 1 if few_zeros else _in_steps(known))
+
+
+def _most_are_small(known: Floats) -> bool:
+    """Whether numbers are whole ones from 0 on, with many zeros, and enough ones or small ones."""
     zeros, ones = (int(np.count_nonzero(known == number)) for number in (0, 1))
     small = bool(np.all((known >= 0) & (known <= LARGEST_COUNT) & (known == np.rint(known))))
     few = int(np.count_nonzero(known <= SMALL_COUNT)) - zeros

@@ -52,13 +52,14 @@ DATE = re.compile(
 def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     """Choose blocks for the columns of a table; None if it is an array of known numbers.
 
-    Words are categories, and so are a few different numbers, and small counts with zeros: a
-    Gaussian would open a cluster for each. Where numbers are 0 in many rows, whether they are has a
-    probability of its own. Amounts of very different sizes are normal on the log scale, other
-    numbers on their own. Up to 32 of both share a covariance if little is missing;
-    where clusters are searched for, the rows decide whether they do. Names and numbers of rows,
-    dates and columns without any value are ignored; of a stream, where these are not the ``whole``
-    table, empty ones only if it begins with enough rows.
+    Words are categories. So are columns with few different numbers, and small counts: a Gaussian
+    would open a cluster for each number. A column that is often 0 has a probability of that, and a
+    family for its other numbers. Amounts of very different sizes are normal on the log scale, other
+    numbers on the linear scale. Up to 32 columns of amounts and numbers share a covariance if
+    nearly all rows have them; where clusters are searched for, the rows decide whether they do.
+    Names and numbers of rows, dates and columns without any value are ignored. If the rows are not
+    the ``whole`` table but the first of a stream, empty columns are ignored only if there are
+    enough rows.
     """
     table = Table(X)
     columns = {name: _as_numbers(table.column(name)) for name in table.names}
