@@ -101,6 +101,45 @@ def test_what_is_missing_is_zero_where_most_are():
         assert value == 0 if filled == 0 else 1 < value < np.exp(6)
 
 
+def losses(shares, means, n=400):
+    """Clusters eta (K, E) of negative numbers, 0 in some share of the rows; and their family."""
+    family = em.Mixed({0: em.ZeroInflated(em.Gaussian(0.0, 0.1, 3.0, 1.0), em.Bernoulli(1, 1))})
+    rows, clusters, rng = [], [], np.random.default_rng(0)
+    for share, mean in zip(shares, means, strict=True):
+        rows.append(np.where(np.arange(n) < share * n, 0.0, rng.normal(mean, 1.0, n))[:, None])
+    family = family.candidates(np.vstack(rows))[0]
+    for X in rows:
+        one = np.ones((n, 1))
+        clusters.append(family.posterior(family.accumulate(X, one), np.array([float(n)]))[0])
+    return family, np.stack(clusters), rows
+
+
+@pytest.mark.parametrize("r", [[0.5, 0.5], [0.1, 0.9], [0.8, 0.2]])
+@pytest.mark.parametrize("shares", [(0.1, 0.4), (0.45, 0.05), (0.9, 0.9), (0.95, 0.05)])
+def test_what_is_missing_is_the_mean_over_clusters_that_are_not_zero(shares, r):
+    means = np.array([-50.0, -20.0])
+    family, eta, rows = losses(shares, means)
+    p = np.array([(1 + np.sum(X != 0)) / (2 + len(X)) for X in rows])
+    m = np.array([X[X != 0].sum() / (0.1 + np.sum(X != 0)) for X in rows])  # of the posteriors
+    found = imputed(family, np.array([[NAN]]), eta, np.array([r]))[0, 0]
+    known = sum(r[k] * p[k] for k in range(2))
+    mean = sum(r[k] * p[k] * m[k] for k in range(2)) / known
+    assert found == pytest.approx(mean if known >= 0.5 else 0.0, rel=1e-9)
+    assert not np.signbit(found) or found < 0
+
+
+def test_zeros_have_no_sign():
+    family, eta, _ = losses((0.5, 0.5), (-50.0, -20.0))
+    rng, r = np.random.default_rng(0), np.full((200, 2), 0.5)
+    found = [
+        drawn(family, np.full((200, 1), NAN), eta, r, rng)[:, 0],
+        np.array([family.draw(eta[0], 400.0, rng)[0] for _ in range(200)]),
+    ]
+    for values in found:
+        assert 0 < np.sum(values == 0) < 200
+        assert not np.signbit(values[values == 0]).any()
+
+
 def test_it_is_kept_with_a_model(tmp_path):
     mix = em.Mixture(
         em.Mixed(

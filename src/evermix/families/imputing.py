@@ -40,7 +40,8 @@ def imputed(family: Mixed, X: Floats, eta: Floats, r: Floats) -> Floats:
         if block.view == REST:
             joint = r[rows] * other[rows]
             known = joint.sum(axis=1, keepdims=True)
-            found = filled(block.family, part[rows], own, joint / known) * (known >= 0.5)
+            found = filled(block.family, part[rows], own, joint / known)
+            found = np.where(known < 0.5, 0.0, found)
         else:
             found = filled(block.family, part[rows], own, r[rows])
         out[np.ix_(rows, span.columns)] = np.where(gone[rows], found, part[rows])
@@ -66,7 +67,8 @@ def drawn(family: Mixed, X: Floats, eta: Floats, r: Floats, rng: np.random.Gener
             gone = np.isnan(part)
             if gone.any():
                 found = _drawn_block(block.family, part, own[k], gone, rng)
-                part[gone] = found * out[i, span.columns][gone] if block.view == REST else found
+                before = out[i, span.columns][gone]  # of the rest: whether it is not 0
+                part[gone] = np.where(before == 0, 0.0, found) if block.view == REST else found
                 out[i, span.columns] = part
     return out
 

@@ -357,7 +357,8 @@ class Mixed(Family):
         row = np.empty(self._D)
         for block, span, own in self.etas(eta[None, :]):
             values = block.family.draw(own[0], mass, rng)
-            row[span.columns] = values * row[span.columns] if block.view == REST else values
+            zero = block.view == REST and not row[span.columns].any()
+            row[span.columns] = 0.0 if zero else values
         return row
 
     # ---- loops over rows -------------------------------------------------------------------
