@@ -163,10 +163,19 @@ def test_it_is_kept_with_a_model(tmp_path):
     )
 
 
-@pytest.mark.parametrize("given", [{"family": em.Poisson()}, {"zero": em.Gaussian()}])
+@pytest.mark.parametrize(
+    "given", [{"family": em.Poisson()}, {"family": em.LogGaussian()}, {"zero": em.Gaussian()}]
+)
 def test_other_families_are_refused(given):
     with pytest.raises(TypeError, match="must be"):
         em.ZeroInflated(**given)
+
+
+def test_messages_say_where_it_belongs():
+    with pytest.raises(TypeError, match=r"em.Mixed\(\{0: em.ZeroInflated\(\)\}\)"):
+        em.Mixture(em.ZeroInflated()).fit([[0.0], [1.0]])
+    with pytest.raises(TypeError, match=r"em.ZeroInflated\(\) for a column that is often 0"):
+        em.Mixed({"x": em.ZeroInflated})
 
 
 def test_explanations_name_the_column_once_and_add_up():

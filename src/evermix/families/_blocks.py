@@ -59,6 +59,13 @@ class Block(NamedTuple):
         return names if self.view != WHETHER else f"{names} {WHETHER}"
 
     @property
+    def support(self) -> tuple[str, str]:
+        """What is wanted of values, and what to do about others."""
+        if self.view == REST:
+            return "ZeroInflated() needs numbers >= 0", "Use em.ZeroInflated(em.Gaussian())."
+        return self.family.support
+
+    @property
     def is_yes_no(self) -> bool:
         """Whether the columns hold yes or no."""
         return isinstance(self.family, Bernoulli) and self.view == ALL
@@ -125,6 +132,13 @@ class Span(NamedTuple):
     end: int  # behind them, without the count
     stop: int  # behind the count, if there is one
 
+    def sums(self, stats: Array) -> tuple[Array, Array]:
+        """Statistics (K, S) of the block, and the mass (K,) of the rows that have seen it."""
+        own = stats[:, self.start : self.end]
+        if self.stop > self.end:
+            return own, stats[:, self.end]
+        return own, namespace(own).sum(own, axis=1)
+
 
 def checked_blocks(blocks: Any) -> tuple[Block, ...]:
     """Return blocks, given by the names of their columns, or raise TypeError or ValueError."""
@@ -138,7 +152,8 @@ def checked_blocks(blocks: Any) -> tuple[Block, ...]:
         if not isinstance(family, Family) or family.sparse or family.missing or family.frame:
             raise TypeError(
                 f"the block of {names!r} must be a family of dense rows such as em.Gaussian() (not "
-                f"LowRankGaussian), or a pair of it and a weight, got {family!r}."
+                "LowRankGaussian), or em.ZeroInflated() for a column that is often 0, or a pair of "
+                f"one of them and a weight, got {family!r}."
             )
         weight = hyper.positive(f"the weight of {names!r}", weight)
         found.append(Block(names, family, weight, *view))
@@ -165,6 +180,19 @@ def names_of(blocks: Sequence[Block]) -> list[Name]:
     return list(dict.fromkeys(name for block in blocks for name in block.names))
 
 
+def shown(blocks: Sequence[Block]) -> str:
+    """Return blocks as they are given to :class:`Mixed`."""
+    found, zero = [], None
+    for names, family, weight, view in blocks:
+        if view == WHETHER:
+            zero = family
+            continue
+        key = repr(names[0] if len(names) == 1 else names)
+        one = repr(ZeroInflated(family, zero) if view == REST else family)  # type: ignore[arg-type]
+        found.append(f"{key}: {one}" if weight == 1 else f"{key}: ({one}, {weight})")
+    return f"{{{', '.join(found)}}}"
+
+
 def _parts_of(family: Any) -> list[tuple[Any, ...]]:
     """Return families with their weights and views, as they are given for some columns."""
     weighted = isinstance(family, tuple) and len(family) == 2
@@ -181,7 +209,7 @@ def _check_views(blocks: Sequence[Block]) -> None:
             raise ValueError(
                 f"em.ZeroInflated is for one column, got {block.names!r}. Give each column a block."
             )
-        if block.view == WHETHER and after is not None and after[::3] == (block.names, REST):
+        if block.view == WHETHER and after and (after.names, after.view) == (block.names, REST):
             ZeroInflated(after.family, block.family)  # type: ignore[arg-type]
     views = [(block.names, block.view) for block in blocks]
     whole = [(names, ALL) for names, view in views if view == ALL]

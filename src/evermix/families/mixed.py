@@ -24,7 +24,6 @@ from evermix._xp import Array, Floats, alike, host, namespace
 from evermix.families._blocks import (
     NEUTRAL,
     REST,
-    WHETHER,
     Block,
     Name,
     Span,
@@ -35,13 +34,13 @@ from evermix.families._blocks import (
     marginal_base,
     marginal_scores,
     names_of,
+    shown,
     viewed,
 )
 from evermix.families._table_work import Part, table_rows, table_work
 from evermix.families.base import Family
 from evermix.families.gaussian import Gaussian
 from evermix.families.values import first_outside
-from evermix.families.zero_inflated import ZeroInflated
 from evermix.tally import Tally
 
 
@@ -153,10 +152,7 @@ class Mixed(Family):
         column = int(np.argmin(inside)) % X.shape[1]
         name = self.names[column]
         block = [block for block in self.blocks if name in block.names][-1]
-        wanted, advice = block.family.support
-        if block.view == REST:
-            wanted = "ZeroInflated() needs numbers >= 0"
-            advice = "Use em.ZeroInflated(em.Gaussian())."
+        wanted, advice = block.support
         known = "" if isinstance(name, int) else f" ({name!r})"
         raise ValueError(f"{wanted}, got {first_outside(X, inside)}{known}. {advice}".rstrip())
 
@@ -208,7 +204,7 @@ class Mixed(Family):
         """Return the family with some hyperparameters nearer to what K clusters say of them."""
         blocks = []
         for (block, span), start in zip(self._parts, first.blocks, strict=True):
-            mine, counts = self._own_sums(span, stats)
+            mine, counts = span.sums(stats)
             some = counts > 0  # clusters that have seen the block
             if own := block.own(names):
                 family = block.family.learnt(start.family, own, mine[some], counts[some])
@@ -220,14 +216,6 @@ class Mixed(Family):
         """Log density of the hyperparameters of all blocks, 0 at those of ``first``."""
         pairs = zip(self.blocks, first.blocks, strict=True)
         return sum(mine.family.log_hyperprior(other.family) for mine, other in pairs)
-
-    @staticmethod
-    def _own_sums(span: Span, stats: Array) -> tuple[Array, Array]:
-        """Statistics (K, S) of a block, and the mass (K,) of the rows that have seen it."""
-        own = stats[:, span.start : span.end]
-        if span.stop > span.end:
-            return own, stats[:, span.end]
-        return own, namespace(own).sum(own, axis=1)
 
     # ---- the exponential family ------------------------------------------------------------
 
@@ -348,7 +336,7 @@ class Mixed(Family):
         """Return statistics (K, S) about the origins of another family."""
         stats = stats.copy()
         for (block, span), other in zip(self._parts, to.blocks, strict=True):
-            own, counts = self._own_sums(span, stats)
+            own, counts = span.sums(stats)
             stats[:, span.start : span.end] = block.family.moved(own, counts, other.family)
         return stats
 
@@ -402,14 +390,5 @@ class Mixed(Family):
         return mine == (other.blocks, other.ignored, other.order, other.n_features)
 
     def __repr__(self) -> str:
-        shown = []
-        zero: Any = None
-        for names, family, weight, view in self.blocks or ():
-            if view == WHETHER:
-                zero = family
-                continue
-            key = repr(names[0] if len(names) == 1 else names)
-            one = repr(ZeroInflated(family, zero) if view == REST else family)
-            shown.append(f"{key}: {one}" if weight == 1 else f"{key}: ({one}, {weight})")
         ignored = f", ignored={self.ignored!r}" if self.ignored else ""
-        return f"Mixed({{{', '.join(shown)}}}{ignored})" if shown else "Mixed()"
+        return f"Mixed({shown(self.blocks)}{ignored})" if self.blocks else "Mixed()"

@@ -35,7 +35,7 @@ class ZeroInflated:
     zero: Bernoulli = field(default_factory=Bernoulli)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.family, LogNormal | Gaussian | DiagonalGaussian):
+        if type(self.family) not in (LogNormal, Gaussian, DiagonalGaussian):
             raise TypeError(
                 "the family of the numbers that are not 0 must be em.LogNormal, em.Gaussian or "
                 f"em.DiagonalGaussian, got {self.family!r}."

@@ -12,6 +12,7 @@ from evermix.estimators.resolve import check_cap
 from evermix.families.base import Family
 from evermix.families.kinds import kinds, open_names, without_search
 from evermix.families.opening import left_open
+from evermix.families.zero_inflated import ZeroInflated
 from evermix.forgetting import Exponential
 from evermix.model import Model
 from evermix.priors.base import HasSticks, Prior
@@ -32,6 +33,11 @@ def check_family(family: object) -> None:
         raise ValueError(
             f"family must be 'auto' or a Family, got {family!r}. Families are "
             f"{', '.join(f'em.{name}()' for name in names)}; what is not given is learnt."
+        )
+    if isinstance(family, ZeroInflated):
+        raise TypeError(
+            "family must be 'auto' or a Family, got em.ZeroInflated, which is for one column: "
+            "give it by the column's name or number, em.Mixed({0: em.ZeroInflated()})."
         )
     if not isinstance(family, str | Family):
         raise TypeError(f"family must be 'auto' or a Family, got {family!r}.")
