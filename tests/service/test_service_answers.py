@@ -66,12 +66,16 @@ def test_an_explanation_adds_up_and_learns_nothing(model):
         found = model.post(f"/models/a/explain?against={other}", row)[1]
         assert (found["cluster"], found["other"]) == (why["cluster"], other)
     assert model.get("/models/a")[1] == before
+    model.post("/models/a/rename", {"cluster": why["other"], "name": "me, myself"})
+    found = model.post("/models/a/explain?against=me,%20myself", row)[1]
+    assert (found["other"], found["other_name"]) == (why["other"], "me, myself")
+    model.post("/models/a/rename", {"cluster": why["other"], "name": None})
 
 
 @pytest.mark.parametrize(
     ("path", "rows", "reason"),
     [
-        ("?against=no", 1, "against must be the id of a cluster, or -1 for a new one, got 'no'"),
+        ("?against=no", 1, "against: no cluster has the name 'no'."),
         ("?against=999", 1, "there is no cluster 999; GET clusters lists those that there are."),
         ("", 21, "explain takes 20 observations at most, got 21"),
     ],

@@ -1,7 +1,6 @@
 """The application: which request is answered how."""
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -181,7 +180,7 @@ class Service:
         return await self._answered(worker, answers, given.single, cards)
 
     async def _explain(self, request: Request) -> Response:
-        worker, against = self._model(request), id_against(request)
+        worker, against = self._model(request), request.query_params.get("against")
         form, body = await self._rows(request)
         given = await self._observations(form, body)
         answers = await run_in_threadpool(
@@ -299,16 +298,6 @@ def switched(request: Request, name: str) -> bool:
     if given not in ("true", "false"):
         raise RequestError(422, f"{name} must be true or false, got {given!r:.40}.")
     return given == "true"
-
-
-def id_against(request: Request) -> int | None:
-    """Return the id in ``?against=ID``, None if there is none, or raise RequestError."""
-    given = request.query_params.get("against")
-    if given is not None and not re.fullmatch("-1|[0-9]{1,18}", given, re.ASCII):
-        raise RequestError(
-            422, f"against must be the id of a cluster, or -1 for a new one, got {given!r:.40}."
-        )
-    return None if given is None else int(given)
 
 
 def _asked(worker: Served, question: Callable[[Core], Any]) -> Any:

@@ -35,8 +35,8 @@ AGAINST: dict[str, Any] = {
     "name": "against",
     "in": "query",
     "required": False,
-    "schema": {"type": "integer", "minimum": -1},
-    "description": "The cluster to compare with; -1 for a new one. Else that which is next.",
+    "schema": {"type": ["integer", "string"], "minimum": -1},
+    "description": "The id or name of the cluster to compare with; -1: a new one. Else the next.",
 }
 PROGRESS = "Also tell, without numbers, how far the model is, a few times a second."
 _ERRORS = {

@@ -80,7 +80,12 @@ def test_names_stay_while_topics_do(documents, tmp_path):
         assert model.fit(documents).names_ == {}
 
 
-@pytest.mark.parametrize("topic", [1.5, True, 99, -1])
-def test_what_is_no_topic_gets_no_name(documents, topic):
-    with pytest.raises(ValueError, match="there is no topic"):
-        fitted(documents).rename(topic, "ink")
+def test_what_is_no_topic_gets_no_name(documents):
+    model = fitted(documents)
+    assert model.card(0.0).id == 0
+    for topic in (99, -1, 99.0):
+        with pytest.raises(ValueError, match="there is no topic"):
+            model.rename(topic, "ink")
+    for topic in (1.5, True, None):
+        with pytest.raises(TypeError, match="a topic is called by its id or its name"):
+            model.rename(topic, "ink")

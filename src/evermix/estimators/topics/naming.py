@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._warning import warn
@@ -57,13 +56,10 @@ class NamedTopics:
 
     def _checked_topic(self, topic: Any) -> int:
         """Return the number of a topic, given that or its name; ValueError if there is none."""
-        if isinstance(topic, str):
-            topic = id_called(topic, self.names_, "topic")
-        K = self._point().K
-        whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
-        if not whole or not 0 <= topic < K:
-            raise ValueError(f"there is no topic {topic!r}; they are 0 to {K - 1}.")
-        return int(topic)
+        id, K = id_called(topic, self.names_, "topic"), self._point().K
+        if not 0 <= id < K:
+            raise ValueError(f"there is no topic {id}; they are 0 to {K - 1}.")
+        return id
 
     @contextmanager
     def _warn_of_lost_names(self) -> Iterator[None]:
