@@ -148,3 +148,11 @@ def test_the_number_of_topics_is_no_option(option):
     said = " ".join(evermix("topics", "x", option, "20", status=2).stderr.replace("│", "").split())
     assert f"no option {option}: the number of topics is learnt" in said
     assert "--coarse 20`" in said and "--max-clusters" not in said
+
+
+def test_texts_in_a_table_are_clustered_by_an_option(tmp_path):
+    lines = [f"Person {i},said {i} and then other things happened" for i in range(100)]
+    (tmp_path / "notes.csv").write_text("\n".join(["name,remark", *lines]))
+    said = evermix("fit", tmp_path / "notes.csv", status=1).stderr
+    assert "--text-field 'remark'" in said
+    assert not PYTHON.search(said) and "CountVectorizer" not in said

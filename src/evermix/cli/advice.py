@@ -23,6 +23,9 @@ _PHRASES = {  # of the library's messages; the longer ones first
         "--text-field COLUMN clusters rows by the words of one, and --ignore COLUMN leaves it out "
         "without this warning."
     ),
+    "common, or a block for these in em.Mixed.": (
+        "common, or say with --category COLUMN that one holds categories."
+    ),
     "Give such a column a block in em.Mixed if it tells more than the other.": (
         "--ignore COLUMN leaves one out without this warning."
     ),
@@ -61,6 +64,10 @@ _CALLED = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"  # brackets
 _PROGRAM = re.compile(
     rf"(\bem\.\w+{_CALLED}(?:\.\w+(?:{_CALLED})?)+|\b(?:\w+\.)*\w+(?=\([^()]*\bem\.){_CALLED})"
 )
+_TEXTS = re.compile(  # the program that counts the words of a column
+    r"count their words: em\.Mixture\(\)\.fit\(CountVectorizer\(\)\.fit_transform\("
+    r"table\[('.*?'|\".*?\")\]\)\), with sklearn\.feature_extraction\.text\.CountVectorizer\."
+)
 _NUMBER = re.compile(r"--?(?:(?:n|num)[-_])?(?:clusters|topics|components)|--?[kK]")
 
 
@@ -90,7 +97,7 @@ def in_options(message: str) -> str:
 
     Python that does more than name a component stays Python.
     """
-    pieces = _PROGRAM.split(message)
+    pieces = _PROGRAM.split(_TEXTS.sub(r"--text-field \1 clusters rows by them.", message))
     pieces[::2] = map(_translated, pieces[::2])
     return "".join(pieces)
 

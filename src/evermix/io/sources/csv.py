@@ -28,7 +28,7 @@ from evermix.io.sources.dialect import (
 )
 from evermix.io.sources.encodings import NOT_UTF8
 from evermix.io.sources.errors import RowError, SourceError
-from evermix.io.sources.layout import check_widths, find_layout, looks_like_row
+from evermix.io.sources.layout import check_widths, find_layout, looks_like_row, other_delimiter
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.options import Kind
 from evermix.io.sources.records import Record, RecordSource, Row
@@ -127,6 +127,13 @@ class CommaSeparated(RecordSource):
     def _read_names(self, cells: list[str]) -> list[str]:
         """Return the names of columns, if they can be those."""
         widths = [len(row) for _, row in islice(self._cells(), LINES) if isinstance(row, list)]
+        rows = [row[0] for _, row in islice(self._cells(), LINES) if isinstance(row, list) and row]
+        if len(cells) == 1 and (mark := other_delimiter(cells[0], rows[1:])):
+            raise self.error(
+                "only one column was found: cells are separated by commas, semicolons, tabs or |, "
+                f"and this file seems to have {mark!r} between them. Write it with "
+                f"commas, or put the line sep={mark} above it."
+            )
         try:
             check_widths([width for width in widths if width], self._layout.above)
             return [_text(name).strip() for name in cells]

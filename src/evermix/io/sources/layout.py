@@ -101,6 +101,14 @@ def check_widths(widths: Sequence[int], above: int) -> None:
         )
 
 
+def other_delimiter(header: str, rows: Sequence[str]) -> str | None:
+    """Return the mark that seems to separate cells of one column, which none of ours does."""
+    marks = {mark for mark in header if not mark.isalnum() and not mark.isspace()}
+    several = {mark: n for mark in marks if (n := header.count(mark)) > 1} if rows else {}
+    found = (m for m, n in several.items() if all(row.count(m) == n for row in rows))
+    return next(found, None)
+
+
 def looks_like_row(names: Sequence[str], rows: Sequence[Sequence[str]], words: set[int]) -> bool:
     """Whether names of columns, in a file with these rows, look like values.
 
