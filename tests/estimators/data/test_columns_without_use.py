@@ -184,3 +184,11 @@ def test_texts_are_no_names():
     one, two = sorted(str(each.message) for each in said)
     assert one.startswith("column 'body' holds texts: it is ignored. To cluster rows by such texts")
     assert two.startswith("column 'code' holds too many different words")
+
+
+@pytest.mark.parametrize("days", ["datetime64[D]", "words"])
+def test_ids_and_dates_alone_tell_nothing(days):
+    dates = np.datetime64("2024-01-01") + np.arange(300) // 3
+    columns = {"claim_id": np.arange(1, 301), "on": dates if days != "words" else dates.astype(str)}
+    with pytest.raises(ValueError, match="no column .* tells of clusters: 'claim_id', 'on' hold"):
+        em.Mixture().fit(columns)

@@ -1,5 +1,7 @@
 """Arrays whose values are not what they seem are refused wherever rows enter."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,7 +39,18 @@ def test_chunks_and_weights_are_refused_too():
         em.Mixture().fit(X, sample_weight=np.ma.masked_array(np.ones(100), np.arange(100) < 5))
 
 
-@pytest.mark.parametrize("rows", [["one text", "another text"], "customers.csv"])
-def test_texts_and_paths_are_no_rows(rows):
+@pytest.mark.parametrize("rows", [["one text", "another text"], "One text."])
+def test_texts_are_no_rows(rows):
     with pytest.raises(TypeError, match="Count the words of texts"):
         em.Mixture().fit(rows)
+
+
+@pytest.mark.parametrize("path", ["flats.csv", Path("of 2024/flats.parquet")], ids=str)
+@pytest.mark.parametrize("family", ["auto", em.Mixed()])
+def test_a_path_is_named_with_what_reads_it(path, family):
+    mix = em.Mixture(family)
+    for learn in (mix.fit, mix.partial_fit):
+        with pytest.raises(
+            TypeError, match=r"the path '.*'. Read .* em.Mixture\(\).fit\(pd.read_csv"
+        ):
+            learn(path)

@@ -182,3 +182,13 @@ def test_a_row_is_checked_once():
         warnings.simplefilter("always")
         mix.explain(table.assign(more=1.0).iloc[[0]])
     assert len(said) == 1 and "more" in str(said[0].message)
+
+
+def test_the_own_cluster_is_called_as_it_was_asked_for():
+    X = blobs()[0] if isinstance(blobs(), tuple) else blobs()
+    mix = em.Mixture(random_state=0).fit(X)
+    own = int(mix.predict(X[:1])[0])
+    mix.rename(own, "me, myself")
+    for against, called in (("me, myself", "'me, myself'"), (own, str(own))):
+        with pytest.raises(ValueError, match=f"the row is in cluster {called} itself"):
+            mix.explain(X[0], against=against)

@@ -1,11 +1,15 @@
 """What rows must be, whatever they are rows of."""
 
+import re
 from collections.abc import Iterable
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from evermix._xp import Array
+
+FILE = re.compile(r"\S.*\.[A-Za-z]\w{0,7}")  # a name with the end of a file's
 
 
 def check_plain(name: str, X: Any) -> None:
@@ -23,6 +27,12 @@ def check_plain(name: str, X: Any) -> None:
                 f"{name} must hold rows, got a Series with the labels of columns, as one row of a "
                 "table is: give a table of one row, df.iloc[[0]] in place of df.iloc[0]."
             )
+    if isinstance(X, PathLike) or (isinstance(X, str) and FILE.fullmatch(X)):
+        path = str(X)
+        raise TypeError(
+            f"{name} must hold rows, got the path {path!r}. Read the file first: "
+            f"em.Mixture().fit(pd.read_csv({path!r})), with pandas as pd."
+        )
     if isinstance(first, str):
         raise TypeError(
             f"{name} must hold numbers, got {'a word' if first is X else 'texts'}. Count the words "

@@ -35,6 +35,7 @@ CODES = 300  # rows with words, which are codes if there are fewer than FEWEST f
 MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
 TEXT = 4  # words in a value of a column of texts, on average
 COUNT = "To cluster rows by such texts, count their words (CountVectorizer)."
+COMMON = "Give columns whose values rows have in common, or a block for these in em.Mixed."
 KEEP = "Give such a column a block in em.Mixed (em.Categorical) if it tells of clusters."
 NOTHING_NEW = "Give such a column a block in em.Mixed if it tells more than the other."
 EMPTY = 50  # rows of a stream without a value from which on a column is taken for an empty one
@@ -72,9 +73,7 @@ def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     return _blocks(columns, table.names)
 
 
-def _used(
-    columns: Mapping[str, Column], kept: Container[str], empty_too: bool
-) -> Mapping[str, Column]:
+def _used(columns: dict[str, Column], kept: Container[str], empty_too: bool) -> dict[str, Column]:
     """Return the columns that may tell of clusters, with a warning of the others.
 
     ``kept`` are those that are categories in any case. Columns without any value are among the
@@ -92,7 +91,7 @@ def _used(
             f"no row has a value in any column of the table ({quoted(empty)}). Give rows with "
             "values."
         )
-    if words and not used:
+    if not used and (words or (numbers and dates)):
         raise ValueError(_nothing_left(columns, words))
     if not used:
         return columns
@@ -112,8 +111,8 @@ def _blocks(columns: Mapping[str, Column], names: Sequence[str]) -> Mixed:
     few = {n: c.values for n, c in columns.items() if c.kind == "number" and is_few(c.values)}
     many = {n: c.values for n, c in columns.items() if c.kind == "number" and n not in few}
     multiples = totals(few | many, few)
-    for name, other in multiples.items():
-        _warn([name], f"a multiple of column {other!r} in all rows", NOTHING_NEW)
+    for name, one in multiples.items():
+        _warn([name], f"a multiple of column {one!r} in all rows", NOTHING_NEW)
     columns = {name: column for name, column in columns.items() if name not in multiples}
     few, many = (_without(each, multiples) for each in (few, many))
     often = zero_inflated(many)
@@ -151,14 +150,15 @@ def _as_numbers(column: Column) -> Column:
 
 def _nothing_left(columns: Mapping[str, Column], words: Sequence[str]) -> str:
     """Say that no column tells of clusters, and what to do with texts."""
+    nothing = f"no column of the table tells of clusters: {quoted(list(columns))} "
+    if not words:
+        return f"{nothing}hold dates and numbers of rows. {COMMON}"
     text = max(words, key=lambda name: _length(columns[name]))
     return (
-        f"no column of the table tells of clusters: {quoted(list(columns))} hold dates, numbers of "
-        "rows, or too many different words, as names and texts do. If "
-        f"{text!r} holds texts, count their words: "
+        f"{nothing}hold dates, numbers of rows, or too many different words, as names and texts "
+        f"do. If {text!r} holds texts, count their words: "
         f"em.Mixture().fit(CountVectorizer().fit_transform(table[{text!r}])), with sklearn."
-        "feature_extraction.text.CountVectorizer. Else give columns whose values rows have in "
-        "common, or a block for these in em.Mixed."
+        f"feature_extraction.text.CountVectorizer. Or: {COMMON[0].lower()}{COMMON[1:]}"
     )
 
 

@@ -240,8 +240,9 @@ def _explained(
     if against is not None:
         other = _place(ids, cluster_id(mix, against))
         if other == best:
+            one = repr(against) if isinstance(against, str) else against
             raise ValueError(
-                f"the row is in cluster {against} itself: give the id of another cluster, or none."
+                f"the row is in cluster {one} itself: give the id of another cluster, or none."
             )
     log_weights = fitted.engine.log_weights(model, state)
     found = _terms(fitted, model, X, [best, other])
