@@ -71,6 +71,18 @@ def test_small_topics_go_with_their_subject_and_not_with_each_other():
     np.testing.assert_array_equal(parts, np.append([0, 1], np.repeat([0, 1], 15)))
 
 
+def test_tiny_topics_are_joined_before_large_ones():
+    """Four large topics, of which two and two share words, and tiny ones of words of their own."""
+    shared = np.kron(np.eye(2), np.full((2, 10), 500))
+    large = np.hstack([np.kron(np.eye(4), np.full(10, 500)), shared])
+    tiny = np.kron(np.eye(12), np.full(3, 2))
+    counts = sparse.block_diag([large, tiny]).T.tocsr()
+    words = np.asarray(counts.sum(axis=0))
+    parts = _tree(SimpleNamespace(counts=counts, words=words)).cut(n_groups=4)
+    np.testing.assert_array_equal(np.unique(parts), np.arange(4))
+    np.testing.assert_array_equal(parts[:4], np.arange(4))
+
+
 def test_topics_of_different_times_are_not_joined_for_being_small():
     """Two large topics of all times; one small one ends before others begin, one of its words."""
     rng = np.random.default_rng(0)

@@ -60,11 +60,13 @@ class CoarseTopics:
     def coarse(self, n_topics: int) -> Ints:
         """Return the coarse topic of each topic (K,), named by the least number in it.
 
-        Each step joins the two topics that are set apart by the same words, until there are so
-        many: those whose words in excess of all documents correlate most, averaged over the topics
-        that were joined before, by their sizes. Topics of different times, one of which ends before
-        the other begins, are joined for the words that they share alone. The share of a coarse
-        topic in a document is the sum of the shares of its topics; the model stays as it is.
+        Each step joins two topics, until there are so many: small ones, and those that are set
+        apart by the same words. How far two are apart, 1 less the correlation of their words in
+        excess of all documents (averaged over the topics that were joined before, by their sizes),
+        counts times the root of the words of the smaller one. So tiny topics go with what they are
+        nearest to, and those of many words stay apart. Topics of different times, one of which ends
+        before the other begins, are as far apart as can be unless they share words. The share of a
+        coarse topic in a document is the sum of the shares of its topics; the model stays as it is.
 
         Examples
         --------
@@ -105,7 +107,10 @@ def _tree(point: Snapshot) -> Hierarchy:
     Two topics are as far apart as 1 less the cosine of what their words have in excess of all
     words, in units of the roots of the shares of these. So words that all topics have join none.
     Small topics lie at right angles, nearer to each other than to large ones that lack their words;
-    so those of different times are as far as can be unless they share words.
+    so those of different times are as far as can be unless they share words. To join two costs how
+    far they are times the root of the words of the smaller one, as heights of Ward's method grow
+    with the root of sizes: a tiny topic that shares no words with any would else stay to the last.
+    All larger topics cost it alike but for how far they are, so it goes with the nearest.
     """
     counts = sparse.csr_matrix(point.counts.T, dtype=np.float64)  # (K, V)
     sizes, total = (np.asarray(counts.sum(axis=axis)).ravel() for axis in (1, 0))
@@ -117,14 +122,17 @@ def _tree(point: Snapshot) -> Hierarchy:
     length = np.sqrt(np.maximum(np.diag(inner), TINY))
     far = 1.0 - inner / np.outer(length, length)
     far[_apart_in_time(point.words) & (far > 1.0 - SHARED)] = 2.0
-    np.fill_diagonal(far, np.inf)
+    loss = far * np.sqrt(np.minimum.outer(weight, weight))
+    np.fill_diagonal(loss, np.inf)
 
     def join(a: int, b: int, others: Ints) -> Floats:
-        mean: Floats = weight[a] * far[a, others] + weight[b] * far[b, others]
+        mean = weight[a] * far[a, others] + weight[b] * far[b, others]
         weight[a] += weight[b]
-        return mean / weight[a]
+        far[a, others] = far[others, a] = mean / weight[a]
+        costs: Floats = far[a, others] * np.sqrt(np.minimum(weight[a], weight[others]))
+        return costs
 
-    return agglomerate(np.arange(len(sizes)), far, join)
+    return agglomerate(np.arange(len(sizes)), loss, join)
 
 
 def _apart_in_time(words: Ints) -> NDArray[np.bool_]:
