@@ -99,3 +99,10 @@ def test_texts_after_a_fit_are_to_be_counted_as_those_of_the_fit(tmp_path):
                     ask(texts)
                 assert "fit(X" not in str(refused.value)
         assert fitted.transform(counter.transform(TEXTS)).shape == (24, fitted.n_topics_)
+
+
+def test_one_document_is_learnt_with_a_warning():
+    model = em.TopicModel(burn_in=2, draws=2, random_state=0)
+    with pytest.warns(UserWarning, match="there is one document only, .* Give a row of X for each"):
+        model.fit([[3, 1, 0]])
+    assert len(model.times_) == 0  # as of every fit without times

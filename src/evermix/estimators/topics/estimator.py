@@ -25,6 +25,7 @@ from evermix.estimators.topics.questions import TopicQuestions
 from evermix.estimators.topics.reading import TopicReading, names_of
 from evermix.estimators.topics.settings import (
     check_no_texts,
+    check_several,
     check_times_meant,
     check_words,
     checked_alpha,
@@ -184,13 +185,15 @@ class TopicModel(
         Parameters
         ----------
         X : array or CSR matrix (D, V)
-            How often each word is in each document: whole numbers.
+            How often each word is in each document: whole numbers. One document alone is learnt
+            with a warning, since topics are words that come together in several.
         y : ignored
         times : numbers, dates or labels (D,), optional
             The time of each document, for models over time. Dates, also those that are texts, are
             turned into periods (see ``period``). Numbers are sorted, and so are labels that read as
             numbers or periods such as "2007-05"; other labels keep the order in which they appear,
-            pandas categories theirs.
+            pandas categories theirs. None: topics are found without times, by ``HDP``, and
+            ``times_`` is empty. If all are equal, nothing is told of births, deaths and changes.
         vocabulary : sequence (V,) or CountVectorizer, optional
             The words, which are saved with the model; how a CountVectorizer takes texts apart is
             not, so keep it to count new texts. None for the names of the columns of X, if it has
@@ -205,6 +208,7 @@ class TopicModel(
         sampler = wanted_sampler(self.sampler, prior)
         with self._warn_of_lost_names(), self._or_as_before():
             X = self._validated(X, reset=True)
+            check_several(X.shape[0])
             names = None if vocabulary is None else names_of(vocabulary, X.shape[1]).tolist()
             known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
             if times is None or prior.timed or prior.flat:

@@ -78,6 +78,15 @@ def check_times_meant(prior: Any, times: Any, y: Any) -> None:
             )
 
 
+def check_several(n_documents: int) -> None:
+    """Warn of a fit to one document: nothing tells its topics apart."""
+    if n_documents == 1:
+        warn(
+            "there is one document only, and topics are words that come together in several. Give a "
+            "row of X for each text; a long text can be cut into paragraphs.",
+        )
+
+
 def check_no_texts(X: Any, first_rows: bool, counts: bool) -> None:
     """Raise TypeError if documents are texts whose words were not counted.
 
