@@ -1,4 +1,4 @@
-"""Where the pictures of examples go: the folder in EVERMIX_PICTURES, or docs/images."""
+"""Where the pictures of examples go: the current folder, or that in EVERMIX_PICTURES."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = Path(os.environ.get("EVERMIX_PICTURES", Path(__file__).parents[1] / "docs" / "images"))
+FOLDER = Path(os.environ.get("EVERMIX_PICTURES", "."))
 
 
 def save(axes: Any, name: str) -> None:

@@ -52,7 +52,8 @@ def test_examples_for_a_gpu_can_be_read():
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_of_the_gallery_makes_its_picture(script, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setenv("EVERMIX_PICTURES", str(tmp_path))
+    monkeypatch.delenv("EVERMIX_PICTURES", raising=False)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(script.parent))
     monkeypatch.delitem(sys.modules, "pictures", raising=False)
     runpy.run_path(str(script))
