@@ -25,6 +25,7 @@ COMMON = {  # by command, in order
         "out",
         *_FILES[2:],
         *_COLUMNS[:3],
+        "alpha",
         "period",
         "documents",
         "figure",
