@@ -82,8 +82,8 @@ def check_several(n_documents: int) -> None:
     """Warn of a fit to one document: nothing tells its topics apart."""
     if n_documents == 1:
         warn(
-            "there is one document only, and topics are words that come together in several. Give a "
-            "row of X for each text; a long text can be cut into paragraphs.",
+            "there is one document only, and topics are words that come together in several. Give "
+            "a row of X for each text; a long text can be cut into paragraphs.",
         )
 
 
