@@ -30,6 +30,7 @@ SEVERAL = 1.5  # rows from which on they have a spread
 BELOW = math.asinh(0.5)  # where a knee is on its scale
 MOST_DIGITS = 15  # before or behind the point
 NOTHING = 1e-3  # of twice a knee: amounts that are zero but for parts of rows of other clusters
+HALF = 0.5  # of the rows: what is typical of them
 VALUE, FACTOR, SHARE = "value", "factor", "share"
 
 
@@ -69,6 +70,22 @@ class Mark(NamedTuple):
     range_elsewhere: tuple[float, float] | None
     gain: float
     shares: Floats | None = None
+
+    @property
+    def is_typical(self) -> bool:
+        """Whether at least half of the rows have the level, or more than have any other."""
+        most = self.shares is not None and self.level == int(self.shares[0].argmax())
+        return self.level is None or most or self.here >= HALF
+
+    def of_most(self) -> "Mark":
+        """Return the mark of the most frequent level here; of columns without levels, itself."""
+        if self.shares is None and self.level == 1 and self.here < HALF:  # of yes and no
+            return self._replace(level=0, here=1.0 - self.here, elsewhere=1.0 - self.elsewhere)
+        if self.shares is None:
+            return self
+        level = int(self.shares[0].argmax())
+        here, elsewhere = self.shares[:, level].tolist()
+        return self._replace(level=level, here=here, elsewhere=elsewhere)
 
 
 @singledispatch

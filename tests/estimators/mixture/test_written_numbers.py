@@ -29,7 +29,9 @@ def test_numbers_without_a_plain_form_stay_short():
     assert [written(value) for value in (1e20, 1e-9, math.inf, math.nan)] == [
         "1e+20", "1e-09", "inf", "nan",
     ]  # fmt: skip
-    assert shown(2019) == "2019" and shown(27_600.0) == "27,600" and shown("a") == "a"
+    assert (
+        shown(2019) == "2019" and shown(27_600.0) == shown(27_600) == "27600" and shown("a") == "a"
+    )
     assert [written_size(size) for size in (0.31, 1.0, 394.7, 12_345.6)] == [
         "0.31", "1", "395", "12,346",
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from evermix._words import counted
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
+from evermix.estimators.mixture.card import naming_traits
 from evermix.estimators.mixture.cards import traits_of
 from evermix.estimators.mixture.naming import Names, written_size
 from evermix.estimators.mixture.report import naming
@@ -59,7 +60,7 @@ def _among(mix: Mixture, text: TextCounter | None, ids: Sequence[int]) -> dict[i
     few = Tally.of(tally.ids[at], tally.mass[at], tally.stats[at], {}, tally.layout)
     columns, found = Names.of(mix, family, column_names(mix, text)), dict[int, str]()
     for k, id in enumerate(ids):
-        traits = traits_of(family, few, k, columns)[0][:SHOWN]
+        traits = naming_traits(traits_of(family, few, k, columns)[0], SHOWN)
         words = isinstance(family, Multinomial)
         found[id] = ", ".join(trait.column if words else trait.brief() for trait in traits)
     return found

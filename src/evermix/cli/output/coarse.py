@@ -12,6 +12,7 @@ from evermix.cli.console import note
 from evermix.cli.input.model_rows import WORDS, column_names, saved_words, text_of
 from evermix.cli.output.captions import SHOWN
 from evermix.estimators import Mixture, TopicModel
+from evermix.estimators.mixture.card import naming_traits
 from evermix.estimators.mixture.coarse import CoarseCluster
 from evermix.estimators.mixture.held import n_held
 from evermix.estimators.mixture.naming import Names, written_size
@@ -57,7 +58,9 @@ def _clusters(mix: Mixture, extra: dict[str, Any], n: int) -> list[Described]:
             one["words"] = [trait.column for trait in each.traits]
         else:
             one["apart"] = [str(trait) for trait in each.traits]
-        naming = one.get("words", [trait.brief() for trait in each.traits] if named else [])
+        naming = one.get(
+            "words", [trait.brief() for trait in naming_traits(each.traits, SHOWN)] if named else []
+        )
         if naming and not each.name:
             one["name"] = ", ".join(naming[:SHOWN])
         described.append(one | _given(each.clusters, mix.lineage_.hand.names))

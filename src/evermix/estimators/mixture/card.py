@@ -1,6 +1,7 @@
 """What there is to know of a cluster, as plain data that can be read."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -54,6 +55,9 @@ class Trait:
         numbers if all values of the column were.
     mean, mean_elsewhere : float or None
         Of columns of categories that are whole numbers, more than three of them.
+    typical : bool
+        Whether at least half of the rows of the cluster have the level, or more than have any
+        other; names of clusters prefer such levels.
     """
 
     column: str
@@ -68,6 +72,7 @@ class Trait:
     range_elsewhere: tuple[float, float] | None = None
     mean: float | None = None
     mean_elsewhere: float | None = None
+    typical: bool = True
 
     @classmethod
     def of(cls, mark: Mark, names: Names) -> "Trait":
@@ -79,12 +84,14 @@ class Trait:
             ranges = _to_whole(mark.range), _to_whole(mark.range_elsewhere)
         column = names.column(mark.column)
         unit, means = names.units.get(column), _means(mark, names)
-        return cls(column, level, mark.kind, *numbers, unit, *ranges, *means)
+        typical = mark.is_typical
+        return cls(column, level, mark.kind, *numbers, unit, *ranges, *means, typical=typical)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trait as JSON-ready values."""
         ranges = {"range": self.range, "range_elsewhere": self.range_elsewhere}
-        return asdict(self) | {name: ends and list(ends) for name, ends in ranges.items()}
+        plain = asdict(self) | {name: ends and list(ends) for name, ends in ranges.items()}
+        return {name: value for name, value in plain.items() if name != "typical"}
 
     def parts(self) -> tuple[str, str, str]:
         """Return what it is of, and how much here and elsewhere, as a person reads it."""
@@ -110,7 +117,9 @@ class Trait:
         column, here, _ = replace(self, mean=None).parts()
         named = f"column {column}" if self.column.isdigit() else column
         if self.kind == FACTOR and (self.range is None or self.range[0] != 0):
-            middle = written(self.here, 4 if not self._comma else 3, self._comma)
+            whole = self.range is not None and all(end.is_integer() for end in self.range)
+            typical = float(round(self.here)) if whole else self.here
+            middle = written(typical, 4 if not self._comma else 3, self._comma)
             here = with_unit(self.unit, middle)
         elif self.kind == VALUE:
             here = with_unit(self.unit, self._centre(self.here, self.spread))
@@ -161,6 +170,11 @@ class Trait:
         if digits >= MOST_DIGITS:
             return written(value, comma=self._comma)
         return f"{round(value, digits):{self._comma}.{max(digits, 0)}f}"
+
+
+def naming_traits(traits: Iterable[Trait], n: int) -> list[Trait]:
+    """Return the n traits that name a cluster: typical ones before levels that few rows have."""
+    return sorted(traits, key=lambda trait: not trait.typical)[:n]
 
 
 def times_better(nats: float) -> str:

@@ -21,7 +21,7 @@ from evermix.estimators.plain_words import ids_in_words
 from evermix.families import Multinomial
 from evermix.families.base import Family
 from evermix.families.growing import wide_for, widened, widths
-from evermix.families.marks import marks
+from evermix.families.marks import Mark, marks
 from evermix.lookback import KeptRows, Lookback
 from evermix.tally import Tally
 
@@ -148,6 +148,14 @@ class CardWriter:
     def _traits(self, k: int) -> tuple[tuple[Trait, ...], list[int]]:
         """Return what sets a cluster apart, and the columns of that."""
         return traits_of(self.model.family, self.tally, k, self.names, self._totals)
+
+    def typical(self, k: int) -> dict[str, Trait]:
+        """Return what is typical of a cluster, by column: of categories the most frequent one."""
+        every = self.model.family.n_features or 0
+        found = _marks_of(self.model.family, self.tally, k, every, self._totals)
+        found.sort(key=lambda mark: not mark.is_typical)  # amounts, unless most rows are zero
+        traits = [Trait.of(mark.of_most(), self.names) for mark in found]
+        return {trait.column: trait for trait in reversed(traits)}
 
     # ---- rows ------------------------------------------------------------------------------
 
@@ -328,10 +336,16 @@ def traits_of(
     """
     if tally.K == 1 and not isinstance(family, Multinomial):
         return (), list(range(min(TRAITS, family.n_features or 0)))
-    sums, whole = totals or (np.sum(tally.stats, axis=0), float(tally.mass.sum()))
-    stats, mass = tally.stats[k], float(tally.mass[k])
-    rest, others = sums - stats, max(whole - mass, 0.0)
-    found = marks(family, np.stack([stats, rest]), np.array([mass, others]), TRAITS)
+    found = _marks_of(family, tally, k, TRAITS, totals)
     named = [(Trait.of(mark, names), mark.column) for mark in found]
     apart = [(trait, column) for trait, column in named if trait.differs()] or named
     return tuple(trait for trait, _ in apart), [column for _, column in apart]
+
+
+def _marks_of(
+    family: Family, tally: Tally, k: int, most: int, totals: tuple[Floats, float] | None
+) -> list[Mark]:
+    sums, whole = totals or (np.sum(tally.stats, axis=0), float(tally.mass.sum()))
+    stats, mass = tally.stats[k], float(tally.mass[k])
+    rest, others = sums - stats, max(whole - mass, 0.0)
+    return marks(family, np.stack([stats, rest]), np.array([mass, others]), most)

@@ -97,8 +97,9 @@ def shown(value: Value, unit: str | None = None) -> str:
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return str(value)
-    whole = str(value) if unit is None else f"{value:,}"
-    return with_unit(unit, written(value) if isinstance(value, float) else whole)
+    comma = "" if unit is None else ","  # numbers without a unit may be years, or names of things
+    whole = isinstance(value, int)
+    return with_unit(unit, f"{value:{comma}}" if whole else written(value, comma=comma))
 
 
 def with_unit(unit: str | None, *ends: str) -> str:
