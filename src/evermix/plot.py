@@ -26,7 +26,7 @@ from evermix.report import (
     trace_plot,
 )
 from evermix.report import topic_curves as curves_of_topics
-from evermix.report.canvas import INK, PALETTE, new_figure, style_axes
+from evermix.report.canvas import INK, colours_of, new_figure, style_axes
 from evermix.report.words import naming_words, numbered
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 NAMED, NAMING = 12, 3  # clusters in a legend, and traits that call one
+MANY = 12  # columns of rows, of which any two say little
 
 
 def __dir__() -> list[str]:
@@ -58,16 +59,18 @@ def clusters(
     title: str = "",
     figure: "Figure | None" = None,
 ) -> "Axes":
-    """Draw two columns of rows, in the colours of their clusters.
+    """Draw rows in two columns, or two directions, in the colours of their clusters.
 
     Parameters
     ----------
     mix : Mixture
     X : array, table or sparse matrix (N, D)
     columns : two ints, or two names of a table's columns, optional
-        Columns of X for the two axes. None: the first two, of a table the first two of numbers. Of
-        a sparse matrix, such as counts of words, they must be given: two words say little of texts,
-        whose clusters ``mix.cards`` and ``mix.report`` show.
+        Columns of X for the two axes. None: the first two, of a table the first two of numbers; of
+        an array of more than twelve columns the two directions in which the means of the clusters,
+        weighted by size, lie furthest apart. Of a sparse matrix, such as counts of words, they must
+        be given: two words say little of texts, whose clusters ``mix.cards`` and ``mix.report``
+        show.
     title : str
         Headline of the picture.
     figure : Figure, optional
@@ -88,8 +91,12 @@ def clusters(
             "give columns=(0, 1)."
         )
     labels = np.asarray(mix.predict(X))
-    names, rows = _two_columns(mix, X, columns)
-    axes = new_figure(title, 7.0, 5.4, figure).subplots()
+    wide = columns is None and not hasattr(X, "columns") and not hasattr(mix, "levels_")
+    if wide and np.shape(X)[1] > MANY:
+        names, rows = _two_directions(np.asarray(X), labels)
+    else:
+        names, rows = _two_columns(mix, X, columns)
+    axes = new_figure(title, 8.4, 5.4, figure).subplots()
     across, up = (_with_unit(mix, name) for name in names)
     style_axes(axes, "", across)
     axes.set_ylabel(up, fontsize=10, color=INK)
@@ -99,16 +106,37 @@ def clusters(
         if name in _on_log_scale(mix):
             rescale("log" if np.nanmin(values) > 0 else "symlog")
     ids, sizes = np.unique(labels, return_counts=True)
-    called = mix.lineage_.hand.names
+    called, colours = mix.lineage_.hand.names, colours_of(ids.tolist())
     for place in np.argsort(-sizes, kind="stable"):
         x, y = rows[labels == ids[place]].T
         id = int(ids[place])
         name = f"{called.get(id, f'cluster {id}')}: {counted(sizes[place], 'row')}"
-        colour = PALETTE[ids[place] % len(PALETTE)]
-        axes.scatter(x, y, s=12, color=colour, alpha=0.7, linewidth=0, label=name)
+        axes.scatter(x, y, s=12, color=colours[id], alpha=0.7, linewidth=0, label=name)
     handles = axes.get_legend_handles_labels()[0][:NAMED]
-    axes.legend(handles=handles, frameon=False, fontsize=9, labelcolor=INK, markerscale=2)
+    look: dict[str, Any] = {"frameon": False, "fontsize": 9, "labelcolor": INK, "markerscale": 2}
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
     return axes
+
+
+def _two_directions(X: NDArray[Any], labels: NDArray[Any]) -> tuple[list[str], NDArray[Any]]:
+    """Return the two directions that separate the means of clusters best, and rows in them (N, 2).
+
+    The means of two clusters differ in one direction: the other is that of the largest spread of
+    the rows around them.
+    """
+    known = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    centred = known - known.mean(axis=0)
+    _, code, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(sizes), X.shape[1]))
+    np.add.at(sums, code, centred)
+    n = min(len(sizes) - 1, 2)
+    basis = np.linalg.svd(sums / np.sqrt(sizes)[:, None], full_matrices=False)[2][:n]
+    if n < 2:
+        rest = centred - centred @ basis.T @ basis
+        basis = np.vstack([basis, np.linalg.eigh(rest.T @ rest)[1][:, ::-1][:, : 2 - n].T])
+    names = [f"direction {i + 1} of the cluster means" for i in range(n)]
+    names += ["direction of the largest spread", "direction of the next largest"][: 2 - n]
+    return names, centred @ basis.T
 
 
 def _with_unit(mix: Any, name: str) -> str:
@@ -202,8 +230,9 @@ def _called(mix: Any, names: Sequence[str] | None) -> list[str]:
     """Return what clusters are called (K,): by a person, or by what sets them apart, or by id."""
     called, counts = dict(mix.lineage_.hand.names), isinstance(mix.model_.family, Multinomial)
     for card in [] if names is None else mix.cards(names=names, tiny=True):
-        traits = [trait.column if counts else trait.brief() for trait in card.traits[:NAMING]]
-        called.setdefault(card.id, ", ".join(traits) or f"cluster {card.id}")
+        traits = sorted(card.traits, key=lambda trait: not trait.typical)[:NAMING]
+        words = [trait.column if counts else trait.brief() for trait in traits]
+        called.setdefault(card.id, ", ".join(words) or f"cluster {card.id}")
     return [called.get(id, f"cluster {id}") for id in mix.cluster_ids_.tolist()]
 
 
@@ -248,7 +277,7 @@ def traces(
     figure : Figure, optional
         Where to draw.
     """
-    return trace_plot(mix.posterior_, names=names, title=title, figure=figure)
+    return trace_plot(_posterior(mix, "traces"), names=names, title=title, figure=figure)
 
 
 def co_clustering(
@@ -270,7 +299,17 @@ def co_clustering(
     figure : Figure, optional
         Where to draw.
     """
-    return co_clustering_map(mix.posterior_, rows=rows, title=title, figure=figure)
+    posterior = _posterior(mix, "co_clustering")
+    return co_clustering_map(posterior, rows=rows, title=title, figure=figure)
+
+
+def _posterior(mix: Any, what: str) -> Any:
+    if hasattr(mix, "top_words"):
+        raise TypeError(
+            f"{what} draws the chains of a Mixture or a DependentMixture, got a TopicModel. Its "
+            "draws are arrays in traces_, and topics.report('report.html') draws them."
+        )
+    return mix.posterior_
 
 
 def topics(
@@ -344,16 +383,15 @@ def _over_time(model: Any, vocabulary: Any) -> dict[str, Any]:
             "a model over time is wanted, and this one knows no times. Fit it with times, and with "
             "a prior that uses them, such as em.HMNGG()."
         )
-    evolution = model.evolution_
-    if hasattr(model, "top_words"):
-        words = numbered(naming_words(model, 10, vocabulary), model.names_)
-    else:
-        words = [[f"cluster {k}"] for k in range(evolution.shape[1])]
-    return {
-        "times": times,
-        "evolution": evolution,
-        "words": words,
-        "weights": getattr(model, "weights_", None),
-        "documents": getattr(model, "n_documents_", None),
-        "added": len(getattr(model, "added_times_", ())),
+    about = {"times": times, "evolution": model.evolution_}
+    if not hasattr(model, "top_words"):
+        sizes = model._fitted.point().counts
+        words = [[f"cluster {k}"] for k in range(sizes.shape[1])]
+        about |= {"unit": "rows", "documents": sizes.sum(axis=1).tolist(), "least": 0}
+        return about | {"words": words, "weights": sizes.sum(axis=0) / sizes.sum()}
+    return about | {
+        "words": numbered(naming_words(model, 10, vocabulary), model.names_),
+        "weights": model.weights_,
+        "documents": model.n_documents_,
+        "added": len(model.added_times_),
     }

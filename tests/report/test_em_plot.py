@@ -80,6 +80,23 @@ def test_bounds_of_one_fit_and_of_several(X):
     assert len(em.plot.bound(fits)[0].lines) == 2
 
 
+def test_rows_of_many_columns_are_drawn_where_the_means_of_clusters_lie_apart():
+    rng = np.random.default_rng(0)
+    kind = np.repeat([0, 1, 2], 60)
+    X = rng.normal(size=(180, 20))
+    X[:, 5] += 40.0 * (kind == 1)
+    X[:, 11] += 40.0 * (kind == 2)
+    mix = em.Mixture(em.FixedGaussian(1.0, 1e4), em.DP(1.0), em.ADF()).partial_fit(X)
+    axes = em.plot.clusters(mix, X)
+    assert axes.get_xlabel() == "direction 1 of the cluster means"
+    middles = [some.get_offsets().mean(axis=0) for some in axes.collections]
+    gaps = [np.hypot(*(a - b)) for i, a in enumerate(middles) for b in middles[:i]]
+    assert len(gaps) == 3 and min(gaps) > 35.0
+    assert em.plot.clusters(mix, X, columns=(5, 11)).get_xlabel() == "column 5"
+    two = em.plot.clusters(mix, X[kind < 2])
+    assert two.get_ylabel() == "direction of the largest spread"
+
+
 def test_samplers_have_traces_and_a_map(X):
     mix = em.Mixture(engine=em.Gibbs(sweeps=6), random_state=0).fit(X)
     assert len(em.plot.traces(mix, ["K"])) == 1
@@ -98,6 +115,12 @@ def test_models_over_time_show_topics_and_clusters(X):
         *("sea", "sky", "sun", "ice")
     }
     mix = em.DependentMixture(em.DiagonalGaussian(), **sampled).fit(X, times=years)
+    with pytest.raises(TypeError, match="a Mixture or a DependentMixture, .*traces_"):
+        em.plot.traces(topics)
+    over_time = em.plot.topics(mix)
+    assert over_time[0].get_title("left") == "Share of the rows of each time"
+    assert "topic" not in over_time[2].get_title("left").lower() + over_time[2].get_xlabel()
+    assert over_time[1].get_xlabel().split()[:3] in ([], ["of", "90", "rows:"])
     panels = em.plot.topic_curves(mix)
     assert {axes.get_title("left") for axes in panels} == {
         f"cluster {k}" for k in range(mix.n_clusters_)

@@ -11,7 +11,9 @@ from sklearn.exceptions import NotFittedError
 import evermix as em
 from evermix.cli.runs.stream_notes import Totals, lives
 from evermix.estimators.chain_reports import add_times
+from evermix.estimators.mixture.card import naming_traits
 from evermix.estimators.topics.report import plane
+from evermix.report.canvas import colours_of
 from evermix.report.flow import flow_of_rows
 from evermix.report.page import NEW_ROWS, WHOLE, Report, curves
 
@@ -108,7 +110,7 @@ def test_a_saved_model_has_its_report_too(stream, tmp_path):
 
 def test_texts_cannot_end_the_data(tmp_path):
     evil = "</script><script>alert(1)</script><!--\u2028"
-    Report(evil, "cluster", "rows", {"clusters": "1"}, [{"words": [evil]}]).write(
+    Report(evil, "cluster", "rows", {"clusters": "1"}, [{"id": 0, "words": [evil]}]).write(
         tmp_path / "r.html"
     )
     page = (tmp_path / "r.html").read_text("utf-8")
@@ -274,14 +276,56 @@ def test_nothing_learnt_is_no_report(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("times", "at"),
+    ("times", "at", "starts"),
     [
-        ([2008.0, 2010.0, 2011.0], [2008.0, 2010.0, 2011.0]),
-        (["2024-01", "2024-02", "2024-06"], [648.0, 649.0, 653.0]),  # months since 1970
-        (["early", "middle", "late"], [0.0, 1.0, 2.0]),
+        ([2008.0, 2010.0, 2011.0], [2008.0, 2010.0, 2011.0], [1]),
+        (["2024-01", "2024-02", "2024-06"], [648.0, 649.0, 653.0], [2]),  # months since 1970
+        (["early", "middle", "late"], [0.0, 1.0, 2.0], []),
     ],
 )
-def test_times_of_topics_are_drawn_to_scale(times, at):
+def test_times_of_topics_are_drawn_to_scale_with_gaps(times, at, starts):
     report = Report("Topics", "topic", "words", {}, [{"share": 0.7}, {"share": 0.3}])
     add_times(report, times, np.full((3, 2), 0.5))
-    assert report.flow.to_dict()["at"] == at
+    flow = report.flow.to_dict()
+    assert (flow["at"], flow["starts"]) == (at, starts)
+
+
+def test_a_time_far_from_all_others_is_left_out():
+    """A misprint, that is one document; many documents, or labels without a place, stay."""
+    times = ["0212", *map(str, range(2008, 2014))]
+    evolution = np.linspace([1.0, 0.0], [0.0, 1.0], 7)
+    for n, left in ((1, True), (5, False)):
+        report = Report("Topics", "topic", "words", {}, [{"share": 0.7}, {"share": 0.3}])
+        add_times(report, times, evolution, documents=[n, *[50] * 6])
+        flow = report.flow.to_dict()
+        assert flow["x"] == times[left:] and len(flow["layers"][0]) == 7 - left
+        assert flow["left_out"] == ("1 document of 0212 is left out" if left else "")
+        assert report.items[1]["span"] == [1 - left, 6 - left]
+
+
+def test_the_same_id_has_the_same_colour_in_every_picture():
+    few, more = colours_of([3, 7]), colours_of(range(12))
+    assert few == {id: more[id] for id in few}
+    assert len(set(colours_of([0, 15, 30, 1]).values())) == 4
+    assert colours_of([0, 15, 1])[0] == more[0]
+
+
+def test_what_is_typical_is_the_most_frequent_level_of_every_cluster(tmp_path):
+    """Also where another level sets it apart; names prefer levels that many rows have."""
+    rng, n = np.random.default_rng(0), 600
+    kind = np.repeat([0, 1], n // 2)
+    rare = np.where(kind & (rng.random(n) < 0.15), "rare", np.where(rng.random(n) < 0.6, "a", "b"))
+    table = {"x": rng.normal(20.0 * kind), "level": rare, "yes": rng.random(n) < 0.1 + 0.7 * kind}
+    mix = em.Mixture(random_state=0).fit(table)
+    mix.report(tmp_path / "r.html")
+    for item in content(tmp_path / "r.html")["items"]:
+        rows = mix.labels_ == item["id"]
+        cells = {column: text for column, text, _ in item["scores"]}
+        assert set(cells) == set(table)
+        levels, counts = np.unique(rare[rows], return_counts=True)
+        level, share = cells["level"].split(": ")
+        assert level == levels[counts.argmax()]
+        assert float(share[:-2]) == pytest.approx(100 * counts.max() / rows.sum(), abs=0.5)
+        assert cells["yes"].startswith("yes" if table["yes"][rows].mean() > 0.5 else "no")
+    card = next(card for card in mix.cards() if any(t.level == "rare" for t in card.traits))
+    assert [trait.level for trait in naming_traits(card.traits, 3)][-1] == "rare"

@@ -1,5 +1,6 @@
 """When topics are there, and pictures of it."""
 
+import itertools
 import re
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 from evermix.estimators.plain_words import topics_in_words
 from evermix.report import changes, lifetimes, topic_curves, topic_overview
 from evermix.report.canvas import check_picture, save_picture
-from evermix.report.lifetimes import caution
+from evermix.report.lifetimes import caution, rank_changes
 from evermix.report.shares import percent
 from helpers.variants import slow_but
 
@@ -127,6 +128,32 @@ def test_no_text_covers_another(draw, word, added):
         assert not any(box.overlaps(other) for other in boxes[i + 1 :])
 
 
+@pytest.mark.parametrize("size", [(10, 4), (6, 4), (14.5, 3)])
+@pytest.mark.parametrize("times", [range(2001, 2007), [f"{y}-01-31" for y in range(2001, 2007)]])
+def test_no_text_covers_another_in_a_small_figure(size, times):
+    """Which is made higher if need be."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    evolution = np.random.default_rng(0).dirichlet(np.full(9, 0.4), size=6)
+    words = [[f"mmmmmmmmm{k}"] * 5 for k in range(9)]
+    about = {"documents": [40_000] * 6, "title": "My letters", "n": 4, "figure": Figure(size)}
+    panels = topic_overview(times=times, evolution=evolution, words=words, **about)
+    figure = panels[0].figure
+    figure.draw_without_rendering()
+    boxes = [box for axes in panels for box in _texts(axes)]
+    boxes += [figure._suptitle.get_window_extent()]
+    assert figure.get_figwidth() == size[0]
+    for i, box in enumerate(boxes):
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.x1 and box.y0 >= 0
+        assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+    for axes in panels:
+        low, high = axes.get_xlim()
+        ticks = [t for t in axes.xaxis.get_major_ticks() if low <= t.get_loc() <= high]
+        ends = [tick.label1.get_window_extent() for tick in ticks]
+        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(sorted(ends, key=lambda e: e.x0)))
+
+
 @pytest.mark.parametrize("title", ["", "Topics of all papers"])
 @pytest.mark.parametrize("word", ["i", "mmmmmmmmm"])
 def test_what_is_below_births_and_deaths_fits(title, word):
@@ -210,6 +237,23 @@ def test_births_want_less_than_half_before_and_documents():
     assert lifetimes(slow, 0.01, documents=[1, 1, 9, 9]).births == [[], [], [], []]
     np.testing.assert_allclose(changes(np.hstack([slow, -slow + 0.02])), [0.02, -0.02])
     assert changes(slow, documents=[1, 1, 1, 9]).tolist() == [0.0]
+
+
+def test_one_document_of_a_thin_year_is_no_topic_that_changed_most():
+    evolution = np.array([[0.95, 0.05, 0.0], [0.91, 0.0, 0.09], [0.89, 0.11, 0.0]])
+    documents = [200, 13, 200]
+    ranks = rank_changes(evolution, documents)
+    assert ranks.argsort().tolist() == [2, 0, 1] and np.ptp(evolution, axis=0).argmax() == 1
+    assert ranks[2] < 0.03 < ranks[0] == pytest.approx(0.06)
+    np.testing.assert_allclose(rank_changes(evolution), np.ptp(evolution, axis=0))
+
+
+def test_the_first_time_after_a_gap_has_a_label():
+    pytest.importorskip("matplotlib")
+    times = [*map(str, range(2008, 2015)), *map(str, range(2016, 2022))]
+    shown = {"times": times, "evolution": np.full((13, 2), 0.5), "words": [["sea"], ["sky"]]}
+    labels = [text.get_text() for text in topic_overview(**shown)[2].get_xticklabels()]
+    assert {"2008", "2016", "2021"} <= set(labels) and len(labels) > 5
 
 
 def test_other_times_have_no_gaps():

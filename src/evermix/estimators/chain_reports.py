@@ -8,7 +8,7 @@ import numpy as np
 from evermix._words import counted
 from evermix._xp import Floats, Ints
 from evermix.estimators.data.times import shown_label
-from evermix.estimators.mixture.card import Trait
+from evermix.estimators.mixture.card import Trait, naming_traits
 from evermix.estimators.mixture.naming import Names
 from evermix.estimators.plain_words import rows_in_words
 from evermix.families.base import Family
@@ -17,7 +17,7 @@ from evermix.report import Lifetimes, lifetimes
 from evermix.report.flow import Flow, Mark
 from evermix.report.lifetimes import caution
 from evermix.report.page import WHOLE, Item, Report, traces
-from evermix.report.shown_topics import positions
+from evermix.report.shown_topics import breaks, left_out, positions, together
 from evermix.tally import Tally
 
 SHARE = 0.01  # a cluster with less is absent
@@ -34,7 +34,7 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
     items: list[Item] = []
     for k in order[:top].tolist():
         found = _traits(mix.family_, state.tally, k, columns)
-        naming = [trait.brief() for trait in found[:NAMING]]
+        naming = [trait.brief() for trait in naming_traits(found, NAMING)]
         item = item_of("cluster", k, float(sizes[k]), float(sizes[k] / sizes.sum()), naming)
         item |= {"traits": [trait.parts() for trait in found]} if found else {}
         items.append(item | {"region": int(regions[k])})
@@ -49,7 +49,8 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
         titles = {"K": "Clusters in each draw", "log_joint": WHOLE}
         if not mix.gone_on_:
             report.charts = traces(mix.posterior_.traces(), mix.posterior_.chain, titles)
-        add_times(report, mix.times_.tolist(), mix.evolution_[:, order], None, order, sizes.sum())
+        rows = point.counts.sum(axis=1).tolist()
+        add_times(report, mix.times_.tolist(), mix.evolution_[:, order], None, order, rows)
     return report
 
 
@@ -87,12 +88,20 @@ def add_times(
     evolution: Floats,
     alive: Lifetimes | None = None,
     ids: Ints | None = None,
-    n: int | None = None,
+    documents: Sequence[int] | None = None,
 ) -> None:
-    """Add shares (T, K) of n documents or rows over time, births and deaths.   Consumes: report."""
+    """Add shares (T, K) of documents or rows over time, births and deaths.   Consumes: report.
+
+    ``documents`` are how many each time has (T,), if that is known.
+    """
     if len(times) < 2:
         return
+    noun = "document" if report.noun == "topic" else "row"
     alive = lifetimes(evolution, SHARE) if alive is None else alive
+    at, regular = positions(times)
+    labels, part = [shown_label(time) for time in times], together(at, documents)
+    left = left_out(labels, documents, part, noun)
+    labels, at, evolution, alive = labels[part], at[part], evolution[part], alive.within(part)
     names = list(range(evolution.shape[1])) if ids is None else ids.tolist()
     marks = [
         Mark(t, what, [names[k] for k in some])
@@ -100,11 +109,10 @@ def add_times(
         for t, some in enumerate(moves)
         if some
     ]
-    labels = [shown_label(time) for time in times]
     weights = np.array([item["share"] for item in report.items])
-    at = positions(times)[0].tolist()
-    noun = "documents" if report.noun == "topic" else "rows"
-    about = {"at": at, "caution": caution(n, noun)}
+    starts = (np.flatnonzero(breaks(at, regular)) + 1).tolist()
+    known = caution(None if documents is None else sum(documents), f"{noun}s")
+    about = {"at": at.tolist(), "starts": starts, "caution": known, "left_out": left}
     report.flow = Flow("times", labels, names, evolution, marks, weights, **about)
     for k, (item, spans) in enumerate(zip(report.items, alive.spans, strict=True)):
         item["course"] = report.flow.course(k)

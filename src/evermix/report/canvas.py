@@ -2,6 +2,7 @@
 
 import os
 from bisect import bisect_left
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,31 @@ PALETTE = (  # of clusters and topics
 )
 
 
+def colours_of(ids: Iterable[int]) -> dict[int, str]:
+    """Return the colours of clusters or topics that are shown together, by their ids.
+
+    Each has its own, by its id; where two would be the same, the later one has the next that is
+    free.
+
+    Examples
+    --------
+    >>> found = colours_of([2, 0, 15])
+    >>> [PALETTE.index(found[id]) for id in (0, 2, 15)]
+    [0, 2, 1]
+    """
+    n, found, free = len(PALETTE), dict[int, str](), list[int]()
+    for id in sorted(ids):
+        free = free or list(range(n))
+        place = min(free, key=lambda place: (place - id) % n)
+        free.remove(place)
+        found[id] = PALETTE[place]
+    return found
+
+
 def new_figure(title: str, width: float, height: float, given: Any = None) -> "Figure":
     """Return the given figure, or an empty one (sizes in inches), with a headline.
+
+    A given one that has no layout of its own gets that of new ones, where no text covers another.
 
     A new one is not known to pyplot, so that nothing of it stays when it is no longer used.
 
@@ -39,11 +63,12 @@ def new_figure(title: str, width: float, height: float, given: Any = None) -> "F
         raise ImportError(
             f"pictures need matplotlib, which is not installed: {install('plot')}"
         ) from error
-    figure = given
+    figure, layout = given, ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.1)
     if figure is None:
-        layout = ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.1)
         figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
         FigureCanvasAgg(figure)
+    elif isinstance(figure, Figure) and figure.get_layout_engine() is None:
+        figure.set_layout_engine(layout)
     if title:
         figure.suptitle(title, fontsize=15, fontweight="bold", color=INK, x=0.015, ha="left")
     return figure

@@ -42,8 +42,12 @@ class Flow:
         Whether rows are counted as the model has learnt them, so that their times may be known.
     at : list of float, optional
         Where the times are on an axis; None: at equal distances.
+    starts : list of int
+        Numbers of the times before which there are others without rows: layers have a gap there.
     caution : str
         How far births and deaths can be trusted; "" for streams.
+    left_out : str
+        Which times are not shown, in words.
     """
 
     xlabel: str
@@ -54,7 +58,9 @@ class Flow:
     weights: NDArray[Any] | None = None
     clocked: bool = True
     at: list[float] | None = None
+    starts: list[int] = field(default_factory=list)
     caution: str = ""
+    left_out: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the largest clusters one by one, and the others as one, as JSON-ready values.
@@ -71,8 +77,10 @@ class Flow:
             "xlabel": self.xlabel,
             "clocked": self.clocked,
             "caution": self.caution,
+            "left_out": self.left_out,
             "x": self.x,
             "at": list(range(len(self.x))) if self.at is None else self.at,
+            "starts": self.starts,
             "ids": [self.ids[k] for k in top],
             "layers": layers.T.round(DIGITS).tolist(),
             "marks": [

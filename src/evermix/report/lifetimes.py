@@ -50,6 +50,15 @@ class Lifetimes(NamedTuple):
         )
         return born, died
 
+    def within(self, part: slice) -> "Lifetimes":
+        """Return what happens in a part of the times, by their numbers there."""
+        T = range(len(self.births))[part]
+        spans = [
+            [(max(a - T[0], 0), min(b, T[-1]) - T[0]) for a, b in runs if a <= T[-1] and b >= T[0]]
+            for runs in self.spans
+        ]
+        return Lifetimes(spans, self.births[part], self.deaths[part])
+
 
 def lifetimes(
     evolution: NDArray[Any],
@@ -117,6 +126,30 @@ def changes(
         return np.zeros(evolution.shape[1])
     falls = shares.argmax(axis=0) < shares.argmin(axis=0)
     return np.asarray(np.ptp(shares, axis=0) * np.where(falls, -1.0, 1.0))
+
+
+def rank_changes(
+    evolution: NDArray[Any], documents: Any = None, least: int = MIN_DOCUMENTS
+) -> NDArray[Any]:
+    """Return by how much topics (K,) change, to rank them: :func:`changes` without its sign.
+
+    As their largest share, one that stands for fewer than ``least`` documents counts for less, in
+    proportion: one document among few is no topic of that time.
+
+    Examples
+    --------
+    >>> rank_changes([[0.5, 0.0, 0.5], [0.4, 0.1, 0.5]], [100, 10]).round(2)
+    array([0.1 , 0.02, 0.  ])
+    """
+    evolution = np.asarray(evolution, dtype=np.float64)
+    some = reliable_times(len(evolution), documents, least)
+    some = some if len(some) > 1 else np.arange(len(evolution))
+    shares = most = evolution[some]
+    if documents is not None:
+        worth = shares * np.asarray(documents)[some, None]
+        most = shares * np.minimum(worth / max(least, 1), 1.0)
+    least_share = shares.min(axis=0, initial=1.0)
+    return np.asarray(np.maximum(most.max(axis=0, initial=0.0) - least_share, 0.0))
 
 
 def reliable_times(T: int, documents: Any, least: int) -> NDArray[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from evermix._words import n_listed
 from evermix.io.replacing import replacing
+from evermix.report.canvas import PALETTE, colours_of
 from evermix.report.flow import Flow
 
 POINTS = 400  # of a curve
@@ -76,7 +77,9 @@ class Report:
         web = files("evermix.report") / "web"
         parts = {name: (web / name).read_text("utf-8") for name in ("style.css", "page.js")}
         parts["charts.js"] = (web / "charts.js").read_text("utf-8")
-        values = vars(self) | {"flow": None if self.flow is None else self.flow.to_dict()}
+        flow = None if self.flow is None else self.flow.to_dict()
+        ids = [item["id"] for item in self.items[: len(PALETTE)]] if flow is None else flow["ids"]
+        values = vars(self) | {"flow": flow, "colours": colours_of(id for id in ids if id >= 0)}
         parts["title"], parts["data"] = escape(self.title), _json(values)
         page = (web / "page.html").read_text("utf-8")
         pieces = page.split("{{")

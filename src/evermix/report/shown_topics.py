@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix._limits import MIN_DOCUMENTS
-from evermix.report.canvas import FAINT, INK, PALETTE, shortened
-from evermix.report.lifetimes import caution, changes, reliable_times
+from evermix._words import counted, listed
+from evermix.report.canvas import FAINT, INK, colours_of, shortened
+from evermix.report.lifetimes import caution, rank_changes, reliable_times
 from evermix.report.shares import TINY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_TICKS = 9  # of the axis of times
+NAMED = 3  # times that are left out of an axis
 FLAT = 0.5  # a topic whose least share is more than this part of its largest may change little
 STEADY = 0.8  # and one with more than this does, however large it is
 
@@ -47,6 +49,8 @@ class ShownTopics:
         Share of each topic in all.
     caution : str
         How far births and deaths can be trusted.
+    left_out : str
+        Which times lie too far away to be on the axis, in words.
     edge : float or None
         Where times begin on the axis that were added after a fit.
     """
@@ -62,6 +66,7 @@ class ShownTopics:
     kept: NDArray[Any]
     weights: NDArray[Any]
     caution: str
+    left_out: str
     edge: float | None = None
 
     @classmethod
@@ -76,6 +81,7 @@ class ShownTopics:
         documents: Sequence[int] | None = None,
         least: int = MIN_DOCUMENTS,
         added: int = 0,
+        noun: str = "document",
     ) -> Self:
         """Check shapes, find times without documents or with few, and choose n topics."""
         evolution, T = np.asarray(evolution, dtype=np.float64), len(times)
@@ -86,18 +92,23 @@ class ShownTopics:
                 f"evolution must be (T, K), here ({len(times)}, {len(words)}), and have shares "
                 f"above 0, got shape {evolution.shape}."
             )
+        x, regular = positions(times)
+        part = together(x, documents)
+        kept = np.intersect1d(kept, np.arange(len(times))[part])
         reliable = np.intersect1d(kept, reliable_times(len(times), documents, least))
         kept = reliable if len(reliable) > 1 else kept
-        x, regular = positions(times)
+        left = left_out(times, documents, part, noun)
         step = float(np.diff(x[kept]).min(initial=np.inf))
-        gaps = (np.diff(kept) > 1) | (regular & (np.diff(x[kept]) > 1.5 * step))
+        gaps = (np.diff(kept) > 1) | breaks(x[kept], regular)
         evolution, times, x = evolution[kept], [times[int(t)] for t in kept], x[kept]
         edges = [0, *(np.flatnonzero(gaps) + 1), len(x)]
         runs = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
         size = evolution.mean(axis=0) if weights is None else np.asarray(weights)
         weights, n_documents = size, None if documents is None else int(np.sum(documents))
         if by == "change" and len(kept) > 1:
-            size = np.abs(changes(evolution)) + 1e-9 * size  # where nothing changes, the largest
+            many = None if documents is None else np.asarray(documents)[kept]
+            ranks = rank_changes(evolution, many, least)
+            size = ranks + 1e-9 * size  # where nothing changes, the largest
         seen = evolution.max(axis=0) >= TINY
         chosen = np.argsort(-size * (seen | ~seen.any()), kind="stable")[: min(n, seen.sum() or n)]
         # By the middle of their words: those that fade first, those that grow last.
@@ -110,12 +121,13 @@ class ShownTopics:
         step, chosen, flat = step if step < np.inf else 1.0, chosen[order], flat[order]
         late = np.searchsorted(kept, T - added)
         edge = float(x[late - 1 : late + 1].mean()) if 0 < late < len(x) else None
-        about = weights, caution(n_documents), edge
+        about = weights, caution(n_documents, f"{noun}s"), left, edge
         return cls(times, evolution, words, x, step, runs, chosen, flat, kept, *about)
 
     def colour(self, i: int) -> str:
         """Return the colour of the topic in place i; those that change little are grey."""
-        return FAINT if self.flat[i] else PALETTE[i % len(PALETTE)]
+        own = colours_of(self.chosen.tolist())
+        return FAINT if self.flat[i] else own[int(self.chosen[i])]
 
     def name(self, k: int, n: int, size: float, width: float) -> str:
         """Return n top words of topic k in one line of so many inches, in letters of a size."""
@@ -129,8 +141,13 @@ class ShownTopics:
             axes.ticklabel_format(axis="x", useOffset=False, style="plain")
             return
         longest = max(len(str(time)) for time in self.times)
-        step = -(-len(self.x) // max(most * 4 // max(longest, 4), 2))  # as much room as for years
-        axes.set_xticks(self.x[::step], [str(time) for time in self.times[::step]])
+        n = max(most * 4 // max(longest, 4), 2)  # as much room as for years
+        room, ends = (self.x[-1] - self.x[0]) / n, [0, len(self.x) - 1]
+        some = list[int]()
+        for t in [*ends, *(run.start for run in self.runs), *range(len(self.x))]:
+            if all(abs(self.x[t] - self.x[s]) > room for s in some):
+                some.append(t)
+        axes.set_xticks(self.x[some], [str(self.times[t]) for t in some])
 
     def divide(self, axes: "Axes") -> None:
         """Draw a line before the times that were added after a fit."""
@@ -148,6 +165,37 @@ def positions(times: Sequence[Any]) -> tuple[NDArray[Any], bool]:
     except ValueError:
         x = np.zeros(len(times))
     return (x, True) if np.all(np.diff(x) > 0) else (np.arange(float(len(times))), False)
+
+
+def breaks(x: NDArray[Any], regular: bool) -> NDArray[np.bool_]:
+    """Return after which times (T - 1,) others without documents follow, by :func:`positions`."""
+    apart = np.diff(x)
+    return regular & (apart > 1.5 * apart.min(initial=np.inf))
+
+
+def together(x: NDArray[Any], documents: Sequence[int] | None) -> slice:
+    """Return the times (T,) that an axis shows, by their places (T,) on it.
+
+    Those of few documents are left out where they lie so far from all others that these would have
+    less than half of the axis, such as the year 212 among those of this century.
+    """
+    full = x[reliable_times(len(x), documents, MIN_DOCUMENTS)]
+    if len(full) < 2 or np.any(np.diff(x) < 0):
+        return slice(0, len(x))
+    span = full[-1] - full[0]
+    ends = np.searchsorted(x, full[0] - span), np.searchsorted(x, full[-1] + span, side="right")
+    return slice(*map(int, ends))
+
+
+def left_out(
+    times: Sequence[Any], documents: Sequence[int] | None, part: slice, noun: str = "document"
+) -> str:
+    """Return in words which times are not among those that an axis shows; "" if all are."""
+    far = [t for t in range(len(times)) if not part.start <= t < part.stop]
+    if documents is None or not far:
+        return ""
+    n, some = sum(documents[t] for t in far), (str(times[t]) for t in far)
+    return f"{counted(n, noun)} of {listed(some, NAMED)} {'is' if n == 1 else 'are'} left out"
 
 
 def _numeric(times: Sequence[Any]) -> bool:

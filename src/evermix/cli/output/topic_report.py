@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
+from evermix.cli.console import note
 from evermix.cli.input.documents import Documents, Parts
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.coarse import proposed
@@ -34,6 +35,7 @@ from evermix.estimators.topics.card import (
 )
 from evermix.report import topic_curves, topic_overview
 from evermix.report.canvas import save_picture
+from evermix.report.shown_topics import left_out, positions, together
 from evermix.report.words import numbered
 
 CARDS = 8  # that a terminal shows
@@ -149,6 +151,9 @@ class TopicReport:
             "added": len(self._model.added_times_),
         }
         title = f"{topics_in_words(self._model.weights_)} in {_name(self._sources)}"
+        part = together(positions(self.times)[0], self._documents)
+        if left := left_out(self.times, self._documents, part):
+            note(f"{left} of pictures, so far from all others that its date may be a misprint.")
         if self.picture is not None:
             axes = topic_overview(**about, share=settings.share, title=title)
             save_picture(self.picture, axes)

@@ -15,7 +15,7 @@ from evermix.estimators.columns_in_words import (
 )
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.by_hand import ByHand
-from evermix.estimators.mixture.card import Card, Example, Trait, times_better
+from evermix.estimators.mixture.card import Card, Example, Trait, naming_traits, times_better
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import in_order, rows_learnt
@@ -33,6 +33,7 @@ from evermix.state import ALIVE, DROPPED, Lineage
 LARGEST_TREE, COURSES = 300, 500  # clusters up to which there is a tree, and a course on each card
 BY_HAND = "by hand"  # ends what is said of a change that a person has made
 NAMING = 3  # traits that name a cluster
+COMPARED, COLUMNS = 12, 16  # clusters that are side by side, and columns of that
 MOST_BARS = 30  # clusters whose sizes are bars with names; those of more are dots
 
 Events = list[tuple[int, str, list[int]]]
@@ -124,6 +125,8 @@ def mixture_report(
         lineage = [event for event in lineage if event[1].endswith(BY_HAND)]
     flow = _flow(mix, X, [card.id for card in cards], lineage)
     items = [_item(mix, card, words or {}, ids, texts) for card in cards]
+    if len(items) > 1 and not _counts(mix):
+        _compare(mix, items, cards, names)
     if flow is not None and len(items) <= COURSES:
         for k, item in enumerate(items):
             item["course"] = flow.course(k)
@@ -207,7 +210,6 @@ def _item(
         "age": card.age if _streamed(mix) else None,
         "seen": card.last_seen,
         "traits": traits,
-        "scores": [] if _counts(mix) else [_score(trait) for trait in card.traits],
         "examples": [_example(mix, example, ids, texts) for example in card.examples],
         "nearest": [[id, times_better(nats)] for id, nats in card.nearest],
         "merged": [mix.lineage_.hand.called(id) for id in card.merged],
@@ -221,11 +223,32 @@ def _counts(mix: Any) -> bool:
     return isinstance(mix.model_.family, Multinomial)
 
 
-def _score(trait: Trait) -> list[Any]:
+def _compare(mix: Any, items: list[Item], cards: list[Card], names: Sequence[str] | None) -> None:
+    """Add what is typical of the largest clusters, in the columns that set them apart most.
+
+    Each has the same columns: their name, what is typical there, and how far that is above other
+    clusters.   Consumes: items.
+    """
+    some, weights = cards[:COMPARED], dict[str, float]()
+    for card in some:
+        for trait in card.traits:
+            score = card.share * abs(trait.score())
+            weights[trait.column] = weights.get(trait.column, 0.0) + score
+    columns = sorted(weights, key=lambda column: -weights[column])[:COLUMNS]
+    writer = mix._writer(None, names)
+    place = {id: k for k, id in enumerate(writer.ids.tolist())}
+    for item, card in zip(items, some, strict=False):
+        typical = writer.typical(place[card.id])
+        item["scores"] = [_score(column, typical.get(column)) for column in columns]
+
+
+def _score(column: str, trait: Trait | None) -> list[Any]:
     """Return a column, what is typical there, and how far that is above other clusters."""
+    if trait is None:
+        return [column, "no values", 0.0]
     level = "" if trait.level is None else f"{shown(trait.level, trait.unit)}: "
     here = replace(trait, mean=None).parts()[1]
-    return [trait.column, f"{level}{here}", round(trait.score(), 3)]
+    return [column, f"{level}{here}", round(trait.score(), 3)]
 
 
 def _example(
@@ -248,7 +271,7 @@ def naming(mix: Any, card: Card, words: Mapping[int, list[str]]) -> list[str]:
         return words[card.id]
     if _counts(mix):
         return [trait.column for trait in card.traits]
-    return [trait.brief() for trait in card.traits[:NAMING]]
+    return [trait.brief() for trait in naming_traits(card.traits, NAMING)]
 
 
 # ---- the course ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from evermix._limits import MIN_DOCUMENTS
 from evermix._words import counted
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.data.times import shown_label
-from evermix.report.lifetimes import Lifetimes, changes, lifetimes, reliable_times
+from evermix.report.lifetimes import Lifetimes, changes, lifetimes, rank_changes, reliable_times
 from evermix.report.shares import percent
 from evermix.report.words import NAME, naming_words, topic_name
 
@@ -172,6 +172,7 @@ class TopicCards:
         self._few = share, documents, least
         self.alive = self.lifetimes(np.arange(len(self.weights)))
         self.changes = changes(self.evolution, documents, least)
+        self.ranks = rank_changes(self.evolution, documents, least)
         self._reliable = reliable_times(len(self.times), documents, least).tolist()
         if len(self._reliable) < 2:
             self._reliable = list(range(len(self.times)))
@@ -190,7 +191,7 @@ class TopicCards:
 
     def order(self, by: str) -> list[int]:
         """Return the topics, the largest or those that change most first."""
-        sizes = {"size": self.weights, "change": np.abs(self.changes)}
+        sizes = {"size": self.weights, "change": self.ranks}
         if by not in sizes:
             raise ValueError(f"by must be 'size' or 'change', got {by!r}.")
         if by == "change" and not self.times:

@@ -77,7 +77,8 @@ class TopicReading(CoarseTopics):
         top : int, optional
             How many; None: all.
         by : "size" or "change"
-            Which are first: the largest, or those whose share changes most over time.
+            Which are first: the largest, or those whose share changes most over time, where a
+            share of fewer than five documents counts for less.
         """
         writer = TopicCards(self, vocabulary)
         return [writer.card(k) for k in writer.order(by)[:top]]

@@ -59,8 +59,7 @@ def topic_report(
         if SOME < len(items) <= MANY:
             report.groups = _coarse(model, vocabulary)
         times, evolution = model.times_.tolist(), model.evolution_[:, order]
-        n = None if model.n_documents_ is None else sum(model.n_documents_)
-        add_times(report, times, evolution, writer.lifetimes(order), order, n)
+        add_times(report, times, evolution, writer.lifetimes(order), order, model.n_documents_)
     return report
 
 
@@ -94,7 +93,7 @@ def course_of(model: Any, command: str | None = None, begun: bool = True) -> str
     if np.isnan(rises).any():
         return f"cannot be judged yet: there are too few draws ({more})"
     if not rises.any():
-        return "no longer improves (log joint density)"
+        return "no rise over the draws beyond chance (log joint density)"
     rise = f"log joint density: {rises.max():.2g} nats a word over the draws"
     return f"still improves, so that more sweeps will help: {more} ({rise})"
 
@@ -115,7 +114,7 @@ def _item(writer: TopicCards, k: int, names: Mapping[int, str]) -> Item:
             [names.get(row, document_name(row)), [percent(share)]] for row, share in card.documents
         ]
     if len(card.times) > 1:
-        item["change"] = card.change
+        item |= {"change": card.change, "rank": float(writer.ranks[k])}
     return item
 
 

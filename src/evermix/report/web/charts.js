@@ -1,6 +1,6 @@
 // Charts as SVG: each function draws into a box of the page, as wide as that is.
 const COLOURS = ["#3f7fcf", "#d97a2f", "#2f9a73", "#c2507a", "#8467bd", "#a07d3c",
-  "#3ba0bf", "#b99a1e", "#71933a", "#d0709f", "#5f6fc0", "#b2603a"];
+  "#3ba0bf", "#b99a1e", "#71933a", "#d0709f", "#5f6fc0", "#b2603a"];  // of chains
 const OTHERS = "#8b97a3";
 const MARKS = {born: "var(--green)", split: "var(--ink)", merged: "var(--accent)", ended: "var(--red)"};
 
@@ -115,11 +115,12 @@ function lineChart(box, chart) {
   chart.lines.forEach((line, i) => {
     const colour = COLOURS[chart.lines[0].dots && !chart.log ? 2 : i];
     const points = line.x.map((value, j) => [value, line.y[j]]).filter(([, value]) => value !== null);
+    const begins = j => !j || chart.starts?.some(start => points[j - 1][0] < start && start <= points[j][0]);
     if (line.dots) {
       for (const [a, b] of points) plot.append(make("circle", {cx: x(a), cy: y(b), r: 2.2, fill: colour, opacity: 0.5}));
     } else {
       plot.append(make("path", {class: "curve", stroke: colour, 
-        d: points.map(([a, b], j) => `${j ? chart.steps ? `H${x(a).toFixed(1)}L` : "L" : "M"}${x(a).toFixed(1)},${y(b).toFixed(1)}`).join("")}));
+        d: points.map(([a, b], j) => `${begins(j) ? "M" : chart.steps ? `H${x(a).toFixed(1)}L` : "L"}${x(a).toFixed(1)},${y(b).toFixed(1)}h0`).join("")}));
     }
   });
   if (alone) root.append(make("text", {class: "strong", x: width - right + 8, y: y(end) + 4}, label));  // beside the line
@@ -179,24 +180,32 @@ function flowChart(box, flow, layers, pick) {
   const y = scale([0, 1], [top, bottom]);
   const known = flow.x.map((_, i) => flow.layers[0][i] !== null), sums = flow.x.map(() => 0);
   const runs = [];
-  known.forEach((there, i) => { if (there) (i && known[i - 1] ? runs.at(-1) : runs[runs.push([]) - 1]).push(i); });
+  known.forEach((there, i) => { if (there) (i && known[i - 1] && !flow.starts.includes(i) ? runs.at(-1) : runs[runs.push([]) - 1]).push(i); });
+  const bar = Math.min(...places.slice(1).map((place, i) => place - places[i])) / 4;  // half as wide as the time to the next, where a time is alone
+  const xs = run => run.length > 1 ? run.map(i => places[i]) : [places[run[0]] - bar, places[run[0]] + bar];
+  const ys = (run, values) => (run.length > 1 ? run : [run[0], run[0]]).map(i => values[i]);
+  const between = (x, run, side) => {  // where a side of a layer is, at a place
+    const b = run.find(i => places[i] >= x) ?? run.at(-1), a = b === run[0] ? b : b - 1;
+    return a === b ? side[b] : scale([places[a], places[b]], [side[a], side[b]])(x);
+  };
   const labels = [];
   layers.forEach((layer, k) => {
     const tops = sums.map(y), values = flow.layers[k];
     values.forEach((value, i) => { sums[i] += value ?? 0; });
     const bottoms = sums.map(y);
-    const d = runs.filter(run => run.length > 1).map(run => band(run.map(i => places[i]), run.map(i => tops[i]), run.map(i => bottoms[i]))).join("");
+    const d = runs.map(run => band(xs(run), ys(run, tops), ys(run, bottoms))).join("");
     const shape = make("path", {d, fill: layer.colour, "data-layer": k, ...(layer.id === null ? {} : {"data-id": layer.id})});
     root.append(shape);
-    const text = brief(layer.label, 26), half = text.length * 3.4;
-    const best = values.reduce((found, value, i) => {
-      const inside = places[i] - half > left && places[i] + half < width - 12;
-      return inside && value > (values[found] ?? 0) ? i : found;
-    }, -1);
-    if (best < 0) return;
-    const centre = (tops[best] + bottoms[best]) / 2 + 4;
-    const free = labels.every(label => Math.abs(label.x - places[best]) > label.half + half || Math.abs(label.y - centre) > 15);
-    if (bottoms[best] - tops[best] > 16 && text && free) labels.push({x: places[best], y: centre, half, text});
+    const text = brief(layer.label, 26), half = text.length * 3.6;
+    const largest = values.map((_, i) => i).sort((a, b) => values[b] - values[a]);
+    for (const [best, ends] of text ? [half, 0].flatMap(ends => largest.map(i => [i, ends])) : []) {  // inside the layer as a whole, or its middle
+      const run = runs.find(run => run.includes(best)) ?? [best], [from, to] = [xs(run)[0] + half, xs(run).at(-1) - half];
+      const x = Math.min(Math.max(places[best], from), to), [high, low] = [tops, bottoms].map(side => [x - ends, x, x + ends].map(x => between(x, run, side)));
+      const [above, below] = [Math.max(...high), Math.min(...low)], centre = (above + below) / 2 + 4;
+      if (from > to || below - above <= 16 || labels.some(label => Math.abs(label.x - x) < label.half + half && Math.abs(label.y - centre) < 15)) continue;
+      labels.push({x, y: centre, half, text});
+      break;
+    }
   });
   root.append(...labels.map(({x, y, text}) => make("text", {class: "inside", x, y, "text-anchor": "middle"}, text)));
   const named = flow.when ?? (rows ? shown : String), texts = flow.x.map((value, i) => [where[i], named(value)]);
@@ -324,4 +333,4 @@ function mapChart(box, places, items, label, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-export {COLOURS, OTHERS, make, clock, whole, counted, shown, listed, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, MANY_BARS, flowChart, treeChart, mapChart};
+export {OTHERS, make, clock, whole, counted, shown, listed, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, MANY_BARS, flowChart, treeChart, mapChart};

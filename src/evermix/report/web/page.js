@@ -5,12 +5,10 @@ const noun = data.noun, timed = data.flow && data.flow.xlabel !== "rows", when =
 if (data.flow?.clocked) data.flow.when = when;
 for (const about of data.charts) if (about.xlabel === "rows") about.when = when;
 
-// ---- colours and words of the items; those of the stream graph have their own colours, few others those of em.plot
+// ---- colours and words of the items; those of the stream graph, or the largest, have their own colours
 
-const few = items.every(item => item.id < COLOURS.length);
 items.forEach(item => {
-  const k = data.flow ? data.flow.ids.indexOf(item.id) : few ? item.id : places.get(item.id);
-  item.colour = k < 0 || k >= COLOURS.length ? OTHERS : COLOURS[k];
+  item.colour = data.colours[item.id] ?? OTHERS;
   item.text = [item.id, item.name, ...item.words, ...(item.traits ?? []).map(trait => trait[0])].join(" ").toLowerCase();
 });
 const named = item => item.name !== `${noun} ${item.id}`;  // by a person
@@ -58,7 +56,7 @@ const ORDERS = {
   age: ["oldest first", (a, b) => (b.age ?? -1) - (a.age ?? -1)],
   first: ["first seen", (a, b) => a.span?.[0] - b.span?.[0]],
   last: ["last seen", (a, b) => b.span?.[1] - a.span?.[1]],
-  change: ["changing most", (a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0)],
+  change: ["changing most", (a, b) => (b.rank ?? 0) - (a.rank ?? 0)],
   name: ["name", (a, b) => collator.compare(a.name, b.name)],
 };
 const list = {page: 0, sorted: items, found: items};
@@ -160,7 +158,7 @@ function card(item, entry) {
     const chart = make("div");
     part(`share in % over ${data.flow.when ? "time" : data.flow.xlabel}`, chart);
     const xs = data.flow.x.map((value, i) => timed ? i : value), ys = item.course.map(share => share === null ? null : 100 * share);
-    requestAnimationFrame(() => lineChart(chart, {title: "Share in %", xlabel: data.flow.xlabel, labels: timed ? data.flow.x : null, when: data.flow.when, lines: [{name: "", x: xs, y: ys}]}));
+    requestAnimationFrame(() => lineChart(chart, {title: "Share in %", xlabel: data.flow.xlabel, labels: timed ? data.flow.x : null, starts: timed ? data.flow.starts : [], when: data.flow.when, lines: [{name: "", x: xs, y: ys}]}));
   }
   return box;
 }
@@ -193,7 +191,8 @@ if (data.flow) {
   }).filter(layer => layer.id !== null || layer.mean > 0);
   byId("flow-title").textContent = timed || data.flow.when ? "Shares over time" : `Shares of ${noun}s, row by row`;
   byId("flow").querySelector(".hint").textContent = `The largest ${noun}s${timed ? "" : ", and those that have grown most lately"}; choose one to see its card.` +
-    (data.flow.marks.length ? ` Dots show when ${noun}s began, ${timed ? "" : "were split from others, became part of others, "}or ended.${timed ? ` ${data.flow.caution[0].toUpperCase()}${data.flow.caution.slice(1)}.` : ""}` : "");
+    (data.flow.marks.length ? ` Dots show when ${noun}s began, ${timed ? "" : "were split from others, became part of others, "}or ended.${timed ? ` ${data.flow.caution[0].toUpperCase()}${data.flow.caution.slice(1)}.` : ""}` : "") +
+    (data.flow.left_out ? ` ${data.flow.left_out}.` : "");
   chart("flow", box => flowChart(box, data.flow, layers, pick));
   byId("flow").querySelector(".legend").append(...layers.map(layer => {
     const swatch = make("span", {class: "swatch"});
@@ -218,25 +217,19 @@ for (const about of data.charts) {
   byId("charts").append(make("div", {class: "panel"}, make("h2", {}, about.title), make("p", {class: "hint"}, hint), box));
   drawings.push(() => lineChart(box, about));
 }
-const GRID = {items: 12, columns: 16};
-if (items.length > 1 && items.some(item => item.scores)) {  // clusters side by side, tinted by what sets them apart
-  const some = items.slice(0, GRID.items), weights = new Map();
-  for (const item of some) {
-    for (const [column, , score] of item.scores ?? []) weights.set(column, (weights.get(column) ?? 0) + item.share * Math.abs(score));
-  }
-  const columns = [...weights].sort((a, b) => b[1] - a[1]).slice(0, GRID.columns).map(([column]) => column);
-  const cell = (item, column) => {
-    const [, text, score] = item.scores?.find(([name]) => name === column) ?? ["", "", 0], found = make("td", {}, text);
-    const colour = score > 0 ? "var(--accent)" : "var(--red)", part = Math.round(45 * Math.min(Math.abs(score), 1));
+if (items.some(item => item.scores?.length)) {  // clusters side by side, tinted by what sets them apart
+  const some = items.filter(item => item.scores);
+  const cell = ([, text, score]) => {
+    const found = make("td", {}, text), colour = score > 0 ? "var(--accent)" : "var(--red)", part = Math.round(45 * Math.min(Math.abs(score), 1));
     found.style.background = `color-mix(in srgb, ${colour} ${part}%, transparent)`;
     return found;
   };
   byId("grid").hidden = false;
-  byId("grid").querySelector(".hint").textContent = `What is typical of ${some.length < items.length ? `the largest ${some.length}` : "all"} ${noun}s: ` +
-    "blue where values are higher or more frequent than elsewhere, red where they are lower or rarer.";
+  byId("grid").querySelector(".hint").textContent = `What is typical of ${some.length < items.length ? `the largest ${some.length}` : "all"} ${noun}s; of categories, the most frequent one and its share. ` +
+    "Colours show what sets them apart: blue where values are higher or more frequent than elsewhere, red where they are lower or rarer.";
   byId("grid").querySelector("div").append(make("table", {},
     make("thead", {}, make("tr", {}, make("td"), ...some.map(item => make("th", {scope: "col"}, link(item.id), ` ${percent(item.share)}`)))),
-    make("tbody", {}, ...columns.map(column => make("tr", {}, make("th", {scope: "row"}, column), ...some.map(item => cell(item, column)))))));
+    make("tbody", {}, ...some[0].scores.map(([column], i) => make("tr", {}, make("th", {scope: "row"}, column), ...some.map(item => cell(item.scores[i])))))));
 }
 if (data.groups.length) {  // fewer, coarser topics, with links to their parts
   const MOST = 8, times = timed ? [...new Set([0, data.flow.x.length - 1])] : [];
