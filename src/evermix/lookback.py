@@ -140,10 +140,13 @@ class Recent:
         A row for each cluster: the counts of all its rows, weighted by its mass.
     since : Lookback
         All rows since then.
+    left : float
+        What is left of the clusters before, in a model that forgets.
     """
 
     before: KeptRows
     since: Lookback = field(default_factory=Lookback)
+    left: float = 1.0
 
     @classmethod
     def after(cls, tally: Tally, clock: int) -> "Recent":
@@ -157,7 +160,8 @@ class Recent:
         """Return what began after a clock, given all rows; those of other clusters are late too."""
         early = (rows.clocks <= clock) & np.isin(rows.ids, ids)
         names, place = np.unique(rows.ids[early], return_inverse=True)
-        own = sparse.csr_matrix((rows.weights[early], (place, np.arange(len(place)))))
+        shape = len(names), len(place)
+        own = sparse.csr_matrix((rows.weights[early], (place, np.arange(len(place)))), shape)
         sums = sparse.csr_matrix(own @ rows.X[early])
         mass = np.asarray(own.sum(axis=1), dtype=np.float64).ravel()
         before = KeptRows(sums, mass, names, np.full(len(names), clock))
@@ -167,18 +171,22 @@ class Recent:
         """Return what a checkpoint holds, as named arrays."""
         before = Lookback(parts=[self.before]).to_arrays()
         named = {f"before.{name}": values for name, values in before.items() if name != "complete"}
-        return named | {f"since.{name}": v for name, v in self.since.to_arrays().items()}
+        named |= {f"since.{name}": v for name, v in self.since.to_arrays().items()}
+        return named | ({} if self.left == 1.0 else {"left": np.array([self.left])})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Recent":
         """Return what :meth:`to_arrays` described."""
         groups: dict[str, dict[str, NDArray[Any]]] = {"before": {}, "since": {}}
+        left = float(arrays["left"][0]) if "left" in arrays else 1.0
         for path, values in arrays.items():
+            if path == "left":
+                continue
             group, name = path.split(".")
             groups[group][name] = values
         before = Lookback.from_arrays(groups["before"] | {"complete": np.array([True])}).rows
         assert before is not None
-        return cls(before, Lookback.from_arrays(groups["since"]))
+        return cls(before, Lookback.from_arrays(groups["since"]), left)
 
 
 def hashed(clocks: NDArray[np.int64]) -> NDArray[np.uint64]:

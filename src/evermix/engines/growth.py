@@ -96,5 +96,5 @@ def _with_rows(state: State, change: Any) -> State:
         lookback = changed(lookback)
     if recent is not None:
         before = recent.before._replace(X=change(recent.before.X))
-        recent = Recent(before, changed(recent.since))
+        recent = Recent(before, changed(recent.since), recent.left)
     return replace(state, lookback=lookback, recent=recent)

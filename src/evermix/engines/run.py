@@ -109,6 +109,7 @@ def learn(
         state.faded, before = faded, state.clock
         part = Batch(batch.X[rows], batch.weights[rows], batch.key, times[rows])
         state, info = engine.step(model, state, part, rng)
+        model = info.model or model
         record_times(state, before, part, None if info.results is None else info.results.labels)
         parts.append(replace(info, dropped=dropped + info.dropped, merges=merges + info.merges))
     return state, Info.joined(parts)

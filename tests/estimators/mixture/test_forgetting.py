@@ -51,7 +51,7 @@ def test_a_row_counts_for_half_after_a_half_life(engine):
 
 @pytest.mark.parametrize("engine", FORGETFUL, ids=repr)
 def test_a_half_life_without_end_forgets_nothing(engine):
-    """Clusters are reviewed only in models that do not forget."""
+    """Clusters of vectors are reviewed only in models that do not forget."""
     X, _ = blobs()
     engine = replace(engine, lookback=0) if isinstance(engine, em.ADF) else engine
     never, hardly = (mixture(engine, h).partial_fit(X) for h in (None, 1e12))

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import evermix as em
 from evermix import lookback
-from evermix.engines.filters import newcomers
+from evermix.engines.filters import keeping, newcomers
 from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture import settings
 from helpers.mixture_cases import assert_same_model
@@ -52,7 +52,7 @@ def test_a_new_subject_is_found(monkeypatch):
     mix = stream(X)
     recall, precision = found(mix, X, y)
     assert recall > 0.8 and precision > 0.9
-    monkeypatch.setattr(newcomers, "BURST", np.inf)
+    monkeypatch.setattr(keeping, "BURST", np.inf)
     assert min(found(stream(X), X, y)) < 0.7  # by the filter alone
 
 

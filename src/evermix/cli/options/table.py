@@ -188,7 +188,7 @@ STREAM = (
     SEED,
     Option(
         "half_life",
-        "Forget: rows count for half after so many rows, or after 45s, 30m, 12h, 7d or 2w.",
+        "Forget: rows count for half after N rows, or 30m, 12h, 2w. Reviews are of texts only.",
         ENGINE,
         metavar="N|DURATION",
     ),

@@ -22,6 +22,7 @@ from evermix.engines.filters.keeping import (
 from evermix.engines.filters.newcomers import newcomers, newcomers_due
 from evermix.engines.filters.relearn import relearn
 from evermix.engines.filters.review import review, reviewable
+from evermix.engines.run import record_times
 from evermix.engines.settings import check_whole
 from evermix.lookback import Lookback
 from evermix.model import Model
@@ -52,9 +53,9 @@ class ADF(Filter):
     lookback : int
         Rows of each cluster that are kept for reviews, if there are many: 1,024 rows are kept
         anyway, more if they have fewer than eight columns or more than 32. 0 for no reviews. There
-        are none in models that forget, with ``rule="paper"`` and with ``merge=None``. Of counts the
-        first rows are kept if hyperparameters are to be learnt, and of short texts the latest ones
-        after them, in which new clusters are looked for.
+        are none with ``rule="paper"``, with ``merge=None`` and, but for counts, in models that
+        forget. Of counts the first rows are kept if hyperparameters are to be learnt, and of short
+        texts the latest ones after them, in which new clusters are looked for.
     """
 
     birth: float = 0.05
@@ -89,6 +90,7 @@ class ADF(Filter):
             parts.append(info)
             assert info.results is not None
             keep(model, state, rows, info.results.labels, self.lookback)
+            record_times(state, before, rows, info.results.labels)
             if state.clock > before and is_review(model, state):
                 model, state, info = self.review(model, state)
                 parts.append(info)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from evermix._xp import Array, Floats
+from evermix._xp import Array, Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_of_many, warn_once
 from evermix.engines.filters.assignment import (
@@ -17,6 +17,7 @@ from evermix.engines.filters.assignment import (
     learn_row,
     name_births,
 )
+from evermix.engines.filters.keeping import fade_rows
 from evermix.engines.filters.last_pass import LastPass
 from evermix.engines.merging.stream import join
 from evermix.engines.prune import prune
@@ -140,8 +141,11 @@ class Filter(Engine):
         state.tally.mass[:], state.tally.stats[:] = tally.mass, tally.stats
         state.tally.extras["hard"][:] = tally.mass
         state.columns["last_seen"][: tally.K] = before.clock
+        if before.lineage.last:  # a model that forgets, and rows since then were not seen twice
+            state.columns["last_seen"][: tally.K] = _last_seen(before, tally.ids)
         state.columns |= model.family.columns(state.tally)
         state.lineage, state.clock = before.lineage, before.clock
+        state.now, state.faded = before.now, before.faded
         if state.lineage.next_id <= tally.ids.max(initial=-1):  # draws have names of their own
             state.lineage = Lineage()
             for _ in range(int(tally.ids.max()) + 1):
@@ -280,6 +284,7 @@ class Filter(Engine):
         for values in (tally.mass, tally.stats, *tally.extras.values()) if held.any() else ():
             values[held] /= factor
         super().fade(model, state, factor)
+        fade_rows(state, factor)
         state.derived.pop(PASS, None)
         nothing = state.tally.mass < kernels.DEAD  # or else a row might find no cluster at all
         state.tally.mass[nothing] = state.tally.extras["hard"][nothing] = kernels.DEAD
@@ -385,3 +390,11 @@ class Filter(Engine):
             if len(q) and self.maintenance_due(state):
                 return i + 1, kernels.CHECK
         return len(step.weights), kernels.DONE
+
+
+def _last_seen(state: State, ids: Ints) -> Ints:
+    """Return when clusters were last seen, (K,); those that are new as those they came from."""
+    seen = dict(zip(state.tally.ids.tolist(), state.columns["last_seen"].tolist(), strict=False))
+    parents = state.lineage.parents
+    known = [seen.get(id, seen.get(parents.get(id, -1), state.clock)) for id in ids.tolist()]
+    return np.array(known, dtype=np.int64)

@@ -11,15 +11,17 @@ import numpy as np
 from scipy import sparse
 from scipy.special import xlogy
 
-from evermix._xp import Ints
+from evermix._xp import Bools, Ints
 from evermix.engines.batch import Batch
-from evermix.lookback import ROWS, Recent
+from evermix.kernels.engines.adf import DEAD
+from evermix.lookback import ROWS, KeptRows, Recent
 from evermix.model import Model
 from evermix.state import State
 
 FIRST = 64  # rows before the first review
 RATIO = 2**0.5  # between the clocks of two reviews
 CLOCKS = [round(FIRST * RATIO**step) for step in range(116)]  # of all reviews, beyond 2**63
+BURST = 30.0  # nats by which a word must be more common than chance allows
 CHANGE = 30.0  # nats by which shares of clusters must differ for a change
 
 
@@ -55,6 +57,29 @@ def has_changed(state: State) -> bool:
         return False
     usual = mass.sum(axis=1, keepdims=True) * mass.sum(axis=0) / mass.sum()
     return float(np.sum(xlogy(mass, mass / usual))) - 0.5 * mass.shape[1] > CHANGE
+
+
+def brings_words(model: Model, state: State) -> bool:
+    """Whether rows since the last clock of reviews have words that others had not, by a burst.
+
+    Clusters that have faded are vague, and take in a new subject; only a review of models that
+    forget has to begin anew to find it.
+    """
+    if model.forgetting is None or state.lookback is None or (rows := state.lookback.rows) is None:
+        return False
+    last = CLOCKS[bisect_left(CLOCKS, state.clock) - 1]
+    cut = Recent.cut(as_they_came(model, rows), last, state.tally.ids)
+    return cut.since.rows is not None and bursts(cut.before, cut.since.rows)
+
+
+def bursts(before: KeptRows, rows: KeptRows) -> bool:
+    """Whether some word is far more common in rows than it was before, by a Poisson law."""
+    known = np.asarray(before.X.sum(axis=0)).ravel()
+    count = np.asarray(rows.X.sum(axis=0)).ravel()
+    usual = (known + 0.5) * count.sum() / (known.sum() + 1.0)
+    more = count > usual
+    count, usual = count[more], usual[more]
+    return bool(np.any(count * np.log(count / usual) - (count - usual) > BURST))
 
 
 def is_fresh(clock: int) -> bool:
@@ -106,11 +131,39 @@ def thin(model: Model, state: State, per_cluster: int) -> None:
     rows = lookback.rows = rows._replace(ids=state.lineage.current(rows.ids))
     if sparse.issparse(rows.X) and len(rows.weights) > rows.room:
         last = CLOCKS[bisect_left(CLOCKS, state.clock) - 1]  # the last review
-        short = rows.room >= ROWS
+        short, rows = rows.room >= ROWS, rows.take(~has_faded(state, rows))
         state.recent = Recent.cut(rows, last, state.tally.ids) if short else None
         state.lookback = None
         return
     lookback.thin(state.tally.K, per_cluster, even=begins_anew(model))
+
+
+def has_faded(state: State, rows: KeptRows) -> Bools:
+    """Return which rows (M,) are of clusters that have faded, and so keep their ids."""
+    ids = state.lineage.current(rows.ids)
+    return np.asarray((ids >= 0) & ~np.isin(ids, state.tally.ids))
+
+
+def fade_rows(state: State, factor: float) -> None:
+    """Scale the weights of all rows that are kept.   Consumes: state."""
+    kept = [] if state.lookback is None else [state.lookback]
+    if state.recent is not None:
+        state.recent.left *= factor
+        kept.append(state.recent.since)
+    for rows in kept:
+        rows.parts = [
+            part._replace(weights=np.maximum(factor * part.weights, DEAD)) for part in rows.parts
+        ]
+
+
+def as_they_came(model: Model, rows: KeptRows) -> KeptRows:
+    """Return rows as searches count them: not less for their age.
+
+    What is left of old counts looks more even than they were.
+    """
+    if model.forgetting is None:
+        return rows
+    return rows._replace(weights=np.ones(len(rows.weights)))
 
 
 def begins_anew(model: Model) -> bool:

@@ -13,10 +13,11 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Ints
+from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch, Info, cap_of
 from evermix.engines.filters.beginnings import begin
 from evermix.engines.filters.filter import Filter
+from evermix.engines.filters.keeping import as_they_came, bursts, has_faded
 from evermix.engines.filters.relearn import relearn
 from evermix.engines.filters.review import with_sticks
 from evermix.engines.filters.succession import named, owners
@@ -26,7 +27,6 @@ from evermix.model import Model
 from evermix.state import Lineage, State
 from evermix.tally import Tally
 
-BURST = 30.0  # nats by which a word must be more common than chance allows
 FEWEST = 8.0  # rows of a new cluster; one that had fewer before the latest rows is new too
 
 
@@ -40,6 +40,8 @@ def newcomers(engine: Filter, model: Model, state: State) -> tuple[Model, State,
     assert state.recent is not None
     rows = state.recent.since.rows
     assert rows is not None
+    full = len(rows.weights) >= COUNT_ROWS
+    rows = rows.take(~has_faded(state, rows))
     info = Info(rows=0, clock=state.clock, K=state.tally.K, lap=state.lap)
     before = _followed(state, state.recent.before)
     found = _found(model, state, before, rows) if bursts(before, rows) else None
@@ -48,19 +50,9 @@ def newcomers(engine: Filter, model: Model, state: State) -> tuple[Model, State,
         model, state, info = relearn(model, state)
         info = replace(info, births=births, merges=merges, dropped=dropped)
     state = _with_first_rows(engine, model, state, rows)
-    if found is not None or len(rows.weights) >= COUNT_ROWS:
+    if found is not None or full:
         state = replace(state, recent=Recent.after(state.tally, state.clock))
     return model, state, info
-
-
-def bursts(before: KeptRows, rows: KeptRows) -> bool:
-    """Whether some word is far more common in rows than it was before, by a Poisson law."""
-    known = np.asarray(before.X.sum(axis=0)).ravel()
-    count = np.asarray(rows.X.sum(axis=0)).ravel()
-    usual = (known + 0.5) * count.sum() / (known.sum() + 1.0)
-    more = count > usual
-    count, usual = count[more], usual[more]
-    return bool(np.any(count * np.log(count / usual) - (count - usual) > BURST))
 
 
 def _followed(state: State, before: KeptRows) -> KeptRows:
@@ -81,18 +73,28 @@ def _found(model: Model, state: State, before: KeptRows, rows: KeptRows) -> Ints
     if not np.isin(state.tally.ids[pinned], before.ids).all():
         return None
     real = before.take(before.weights >= FEWEST)
-    K = len(real.weights)
+    if not (K := len(real.weights)):  # all that was there has faded
+        return None
     start = replace(model, prior=with_sticks(model, state.tally.mass), max_clusters=None)
-    clusters = beside(start, (real.X, real.weights), rows.X, rows.weights)
+    weights = as_they_came(model, rows).weights
+    clusters = beside(start, (real.X, real.weights), rows.X, weights)
     label = clusters.r[K:].argmax(axis=1)
     label[np.append(pinned, False)[owners(state.tally, state.lineage.current(rows.ids))]] = -1
-    size = np.bincount(label[label >= 0], rows.weights[label >= 0], minlength=clusters.K)
+    size = np.bincount(label[label >= 0], weights[label >= 0], minlength=clusters.K)
     new = ~clusters.r[:K].any(axis=0) & (size >= FEWEST)
     room = max(cap_of(model) - len(before.weights), 0)
     kept = np.flatnonzero(new)[np.argsort(-size[new], kind="stable")[:room]]
     number = np.full(clusters.K + 1, -1)
     number[kept] = np.arange(len(kept))
     return number[label] if len(kept) else None
+
+
+def _left(state: State, before: KeptRows) -> Floats:
+    """Return what is left of clusters as they were before, (K,): of pinned ones a row."""
+    assert state.recent is not None
+    left, mass = state.recent.left, before.weights
+    held = state.lineage.hand.pins(before.ids) & (left * mass < 1.0)
+    return np.where(held, 1.0 / np.maximum(mass, 1.0), left)
 
 
 def _learnt_again(
@@ -104,9 +106,9 @@ def _learnt_again(
     """
     family, moved, tally = model.family, new >= 0, state.tally
     own = (new[:, None] == np.arange(new.max() + 1)) * rows.weights[:, None]
-    K = len(before.weights)
-    stats = np.vstack([family.accumulate(before.X, np.eye(K)), family.accumulate(rows.X, own)])
-    mass = np.append(before.weights, own.sum(axis=0))
+    K, left = len(before.weights), _left(state, before)
+    stats = np.vstack([family.accumulate(before.X, np.diag(left)), family.accumulate(rows.X, own)])
+    mass = np.append(left * before.weights, own.sum(axis=0))
     others = Batch(rows.X[~moved], rows.weights[~moved])
     start = replace(state, lineage=Lineage(), clock=state.clock - len(others.weights))
     again = engine.continued(
@@ -130,7 +132,9 @@ def _learnt_again(
         both = (old >= 0) & (place >= 0)
         np.add.at(flow, (old[both], place[both]), weights[both])
     renamed = replace(state, lineage=lineage)
-    ids, births, merges, dropped = named(renamed, flow, np.zeros(tally.K, dtype=np.bool_))
+    may = ~np.isin(tally.ids, before.ids)[:, None] | (again.tally.ids < K)
+    none = np.zeros(tally.K, dtype=np.bool_)
+    ids, births, merges, dropped = named(renamed, flow, none, may)
     again.tally.ids[:] = ids
     learnt = tally.mass.sum() + state.latents["dropped"]
     again.latents["dropped"] = np.maximum(learnt - again.tally.mass.sum(), 0.0)

@@ -39,6 +39,8 @@ def _learnt(model: Model, tally: Tally, clock: int) -> Model:
     if not len(real):
         return model
     mass, stats = tally.mass[real], tally.stats_of(real)
+    if model.forgetting is not None:
+        stats = _whole(stats, clock)
     names = [name for name in model.family.learns if name in model.learns]
     first = replace(model.family, **{name: None for name in names})
     first = first.guess(np.zeros((1, model.family.n_features or 1)))
@@ -50,6 +52,16 @@ def _learnt(model: Model, tally: Tally, clock: int) -> Model:
         assert isinstance(prior, PitmanYor)
         return replace(model, family=family, prior=prior.learnt(mass))
     return replace(model, family=family)
+
+
+def _whole(stats: Floats, clock: int) -> Floats:
+    """Return counts (K, V + 1) that have faded, rounded at random to whole ones.
+
+    Fractions of a word look more even for a Dirichlet distribution than words do.
+    """
+    counts = stats[:, :-1]
+    counts = np.floor(counts + np.random.default_rng(clock).random(counts.shape))
+    return np.column_stack([counts, counts.sum(axis=1)])
 
 
 def _thinned(stats: Floats, clock: int) -> Floats:

@@ -17,7 +17,14 @@ from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Info
 from evermix.engines.filters.beginnings import begin, may_be
-from evermix.engines.filters.keeping import CLOCKS, begins_anew, is_fresh
+from evermix.engines.filters.keeping import (
+    CLOCKS,
+    as_they_came,
+    begins_anew,
+    brings_words,
+    has_faded,
+    is_fresh,
+)
 from evermix.engines.filters.succession import named, owners, transferred
 from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.find import find
@@ -45,11 +52,11 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     kept, complete = lookback.rows, lookback.complete
     state = replace(state, lineage=deepcopy(state.lineage))  # if this fails, nothing has changed
     pinned = state.lineage.hand.pins(state.tally.ids)
-    fresh = complete and is_fresh(state.clock)
+    fresh = complete and (is_fresh(state.clock) or brings_words(model, state))
     if chosen := _is_chosen_by_all(model, pinned, complete, fresh):
         model, state = _with_family_of_all(engine, model, state)
     tally = state.tally
-    free = ~np.append(pinned, False)[owners(tally, kept.ids)]
+    free = ~np.append(pinned, False)[owners(tally, kept.ids)] & ~has_faded(state, kept)
     rows = kept if free.all() else kept.take(free)
     if not len(rows.weights):  # those of pinned clusters stay where they are
         learnt = model if chosen else None
@@ -61,10 +68,14 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
         start = replace(start, learns=tuple({"prior"} & {*model.learns}))
     outgrown = not pinned.any() and _is_outgrown(model, rows.X)
     anew = begins_anew(model) or fresh or bool(pinned.all()) or outgrown
+    whole = as_they_came(model, rows)
     if anew:
-        found = find(start if complete or outgrown else _in_place(start), rows.X, rows.weights)
+        start = start if complete or outgrown else _in_place(start)
+        found = find(start, whole.X, whole.weights)
     else:
-        found = _improved(start, tally.take(~pinned) if pinned.any() else tally, rows)
+        found = _improved(start, tally.take(~pinned) if pinned.any() else tally, whole)
+    if whole is not rows:
+        found = counted(found, Sample(found.model.family, rows.X, rows.weights))
     new = found.r.argmax(axis=1)
     flow, aged = np.zeros((2, tally.K, found.K))
     known = old >= 0
@@ -91,6 +102,9 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     after.latents["capped"] = state.latents["capped"]
     if not complete:
         after.latents["dropped"] = state.latents["dropped"] + tally.mass[unseen & ~stays].sum()
+    elif model.forgetting is not None:  # rows of clusters that have faded
+        lost = tally.mass.sum() - after.tally.mass.sum()
+        after.latents["dropped"] = np.maximum(state.latents["dropped"] + lost, 0.0)
     last = bisect_left(CLOCKS, state.clock)
     begin(state, ids, new, rows.clocks, None if complete else CLOCKS[last - 1] if last else 0)
     now = kept.ids.copy()
@@ -130,10 +144,12 @@ def reviewable(model: Model) -> bool:
     """Whether the clusters of a model can be reviewed.
 
     Those of counts are only if something is to be learnt; then a filter alone would begin too far
-    from it. Those of models that forget cannot be, since their rows count less and less.
+    from it. In models that forget only those of counts are.
     """
-    able = isinstance(model.prior, HasSticks | GibbsType) and model.forgetting is None
-    return able and (bool(model.learns) or not model.family.sparse)
+    if not isinstance(model.prior, HasSticks | GibbsType):
+        return False
+    counts = model.family.sparse
+    return bool(model.learns) if counts else model.forgetting is None
 
 
 def _is_chosen_by_all(model: Model, pinned: Bools, complete: bool, fresh: bool) -> bool:

@@ -25,7 +25,8 @@ def named(
     A new cluster has the id of the old one that it shares most with, unless another has it: then
     it was split from that one. Old ones that are ``unseen`` stay as they are. Where rows count by
     their age, a cluster that took in a new subject leaves its id to the old one. ``may`` (old, new)
-    says which ids they may have; None: all.   Consumes: the lineage of the state.
+    says which ids they may have; None: all. In models that forget, clusters fade that are left with
+    such as may not have their id.   Consumes: the lineage of the state.
     """
     old = state.tally.ids
     ids = np.full(flow.shape[1], -1, dtype=np.int64)
@@ -39,15 +40,20 @@ def named(
         shared = flow[:, j]
         parent = int(old[shared.argmax()]) if shared.max(initial=0.0) > 0 else None
         ids[j] = state.lineage.birth(state.clock, parent)
+        if last := state.lineage.last:
+            last.append(last[parent] if parent is not None else max(last))
         births.append(int(ids[j]))
     merges, dropped = [], []
+    forgets = bool(state.lineage.last)
+    end = state.lineage.fade if forgets else state.lineage.drop
     for k in np.flatnonzero(~taken & ~unseen):
-        if flow[k].max(initial=0.0) > 0:
-            merges.append((int(old[k]), int(ids[flow[k].argmax()])))
+        heirs = flow[k] * may[k] if forgets and may is not None else flow[k]
+        if heirs.max(initial=0.0) > 0:
+            merges.append((int(old[k]), int(ids[heirs.argmax()])))
             state.lineage.merge(*merges[-1], state.clock)
         else:
             dropped.append(int(old[k]))
-            state.lineage.drop(dropped[-1], state.clock)
+            end(dropped[-1], state.clock)
     return ids, births, merges, dropped
 
 

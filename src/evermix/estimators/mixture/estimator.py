@@ -17,7 +17,7 @@ from evermix.estimators import files
 from evermix.estimators.data.fingerprint import OtherRowsError
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers, restored_on_error
-from evermix.estimators.mixture.beginning import found, resolved
+from evermix.estimators.mixture.beginning import first_model, found
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
 from evermix.estimators.mixture.going_on import checked_engine, live
@@ -68,7 +68,8 @@ class Mixture(
         by ``MemoizedVB`` in ``fit``, and streams with ``ADF`` and reviews in ``partial_fit``.
     forgetting : Exponential or None
         How what was learnt fades, for streams that change, with engines that learn rows once:
-        ``em.Exponential(half_life=1000)``. None forgets nothing.
+        ``em.Exponential(half_life=1000)``. None forgets nothing. With it clusters of texts and
+        other counts are reviewed in ``partial_fit`` and in ``fit``, those of other rows are not.
     max_clusters : int or None
         A cap on the number of clusters; reaching it warns once. Services should set it: without it
         memory and the time for a row have no bound.
@@ -217,10 +218,10 @@ class Mixture(
             settings = settings.for_rows(family, X)
             stamps = prepare_times(times, len(weights), settings.forgetting)
             learner = Learner(settings.engine, settings.model(family), settings.random_state)
-            if settings.automatic:
+            if settings.automatic and settings.forgetting is None:
                 model, start = found(learner.engine, learner.model, X, weights)
             else:
-                model = resolved(learner.engine, learner.model, X, weights)
+                model = first_model(learner.engine, learner.model, Batch(X, weights))
             learner.start(model if start is None else start.fitted(model), start)
             learner.rows_digest = digest.result(weights, stamps)
             learner.timed = stamps is not None

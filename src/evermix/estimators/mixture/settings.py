@@ -87,6 +87,8 @@ class Settings(NamedTuple):
         None for the usual one of the engine, or to learn it.
     automatic : bool
         Whether no engine was given, so that everything else that was not is learnt.
+    learns_counts : bool
+        Whether it would be so, but that rows are forgotten: then only of counts.
     """
 
     family: Family | None
@@ -96,6 +98,7 @@ class Settings(NamedTuple):
     max_clusters: int | None
     random_state: Any
     automatic: bool
+    learns_counts: bool = False
 
     @classmethod
     def of(cls, mix: Any, streaming: bool = False) -> "Settings":
@@ -129,13 +132,16 @@ class Settings(NamedTuple):
             mix.forgetting,
             mix.max_clusters,
             mix.random_state,
-            automatic=mix.engine is None and mix.forgetting is None and _may_vary(mix),
+            automatic=mix.engine is None and _may_vary(mix),
+            learns_counts=mix.engine is None and _has_sticks(mix),
         )
 
     def for_rows(self, family: Family, X: Rows, streaming: bool = False) -> "Settings":
         """Return the settings for prepared rows X (N, D) of a family."""
         if self.automatic and family.sparse:
             return self._replace(engine=STREAM_ENGINE if streaming else COUNTS_ENGINE)
+        if self.learns_counts and family.sparse:
+            return self._replace(automatic=True)
         return self
 
     def model(self, family: Family) -> Model:
@@ -154,4 +160,9 @@ class Settings(NamedTuple):
 
 def _may_vary(mix: Any) -> bool:
     """Whether a fit without a given engine can be variational."""
-    return mix.forgetting is None and (mix.prior is None or isinstance(mix.prior, HasSticks))
+    return mix.forgetting is None and _has_sticks(mix)
+
+
+def _has_sticks(mix: Any) -> bool:
+    """Whether the prior of a mixture is one for searches, or is to be learnt."""
+    return mix.prior is None or isinstance(mix.prior, HasSticks)
