@@ -123,8 +123,8 @@ def test_blank_lines_are_counted_and_left_out(folder):
 
 
 def test_texts_without_a_common_word_say_what_to_change(folder):
-    (folder / "texts.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
-    assert "--warmup, or --hash" in fails("stream", "texts.jsonl")
+    (folder / "texts.jsonl").write_text('{"text": "lake"}\n{"text": "hill"}\n')
+    assert "On the command line: --hash" in fails("stream", "texts.jsonl")
 
 
 def test_rows_of_another_width_are_refused_by_a_model(folder):

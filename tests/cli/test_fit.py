@@ -272,7 +272,7 @@ def test_sources_that_are_no_files_are_named(folder, source):
 
 
 def test_sources_with_nothing_to_learn_say_what_to_change(folder):
-    (folder / "texts.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
+    (folder / "texts.jsonl").write_text('{"text": "lake"}\n{"text": "hill"}\n')
     said = fails("fit", "texts.jsonl")
     assert "On the command line: --hash" in said
     np.save("points.npy", np.full((3, 2), np.nan))
