@@ -1,6 +1,6 @@
 // Charts as SVG: each function draws into a box of the page, as wide as that is.
 const COLOURS = ["#3f7fcf", "#d97a2f", "#2f9a73", "#c2507a", "#8467bd", "#a07d3c",
-  "#3ba0bf", "#b99a1e", "#71933a", "#d0709f", "#5f6fc0", "#b2603a"];  // of chains
+  "#3ba0bf", "#b99a1e", "#71933a", "#d0709f", "#5f6fc0", "#b2603a"];  // of chains, and on live pages
 const OTHERS = "#8b97a3";
 const MARKS = {born: "var(--green)", split: "var(--ink)", merged: "var(--accent)", ended: "var(--red)"};
 
@@ -180,8 +180,8 @@ function flowChart(box, flow, layers, pick) {
   const y = scale([0, 1], [top, bottom]);
   const known = flow.x.map((_, i) => flow.layers[0][i] !== null), sums = flow.x.map(() => 0);
   const runs = [];
-  known.forEach((there, i) => { if (there) (i && known[i - 1] && !flow.starts.includes(i) ? runs.at(-1) : runs[runs.push([]) - 1]).push(i); });
-  const bar = Math.min(...places.slice(1).map((place, i) => place - places[i])) / 4;  // half as wide as the time to the next, where a time is alone
+  known.forEach((there, i) => { if (there) (i && known[i - 1] && !flow.starts?.includes(i) ? runs.at(-1) : runs[runs.push([]) - 1]).push(i); });
+  const bar = Math.min(width, ...places.slice(1).map((place, i) => place - places[i])) / 4;  // half as wide as the time to the next, where a time is alone
   const xs = run => run.length > 1 ? run.map(i => places[i]) : [places[run[0]] - bar, places[run[0]] + bar];
   const ys = (run, values) => (run.length > 1 ? run : [run[0], run[0]]).map(i => values[i]);
   const between = (x, run, side) => {  // where a side of a layer is, at a place
@@ -333,4 +333,4 @@ function mapChart(box, places, items, label, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-export {OTHERS, make, clock, whole, counted, shown, listed, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, MANY_BARS, flowChart, treeChart, mapChart};
+export {COLOURS, OTHERS, make, clock, whole, counted, shown, listed, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, MANY_BARS, flowChart, treeChart, mapChart};
