@@ -68,14 +68,9 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
         start = replace(start, learns=tuple({"prior"} & {*model.learns}))
     outgrown = not pinned.any() and _is_outgrown(model, rows.X)
     anew = begins_anew(model) or fresh or bool(pinned.all()) or outgrown
-    whole = as_they_came(model, rows)
-    if anew:
-        start = start if complete or outgrown else _in_place(start)
-        found = find(start, whole.X, whole.weights)
-    else:
-        found = _improved(start, tally.take(~pinned) if pinned.any() else tally, whole)
-    if whole is not rows:
-        found = counted(found, Sample(found.model.family, rows.X, rows.weights))
+    if anew and not (complete or outgrown):
+        start = _in_place(start)
+    found = _found(start, rows, None if anew else tally.take(~pinned))
     new = found.r.argmax(axis=1)
     flow, aged = np.zeros((2, tally.K, found.K))
     known = old >= 0
@@ -110,18 +105,21 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     now = kept.ids.copy()
     now[free] = ids[new]
     after.lookback = Lookback(complete, [kept._replace(ids=now)])
-    info = Info(
-        rows=0,
-        clock=state.clock,
-        K=after.tally.K,
-        births=births,
-        merges=merges,
-        dropped=dropped,
-        lap=state.lap,
-        scalars=numbers(learnt),
-        model=learnt,
+    return (
+        learnt,
+        after,
+        Info(
+            rows=0,
+            clock=state.clock,
+            K=after.tally.K,
+            births=births,
+            merges=merges,
+            dropped=dropped,
+            lap=state.lap,
+            scalars=numbers(learnt),
+            model=learnt,
+        ),
     )
-    return learnt, after, info
 
 
 def with_sticks(model: Model, mass: Floats) -> Prior:
@@ -138,6 +136,18 @@ def with_sticks(model: Model, mass: Floats) -> Prior:
     kind, a, sigma, tau = prior.scalars()
     weight = new_weight(kind, a, sigma, tau, float(mass.sum()), float(len(mass)))
     return PitmanYor(max(weight - sigma * len(mass), LEAST), sigma)
+
+
+def _found(start: Model, rows: KeptRows, tally: Tally | None) -> Clusters:
+    """Return clusters of rows: those of a tally improved, or found anew without one."""
+    whole = as_they_came(start, rows)
+    if tally is None:
+        found = find(start, whole.X, whole.weights)
+    else:
+        found = _improved(start, tally, whole)
+    if whole is rows:
+        return found
+    return counted(found, Sample(found.model.family, rows.X, rows.weights))
 
 
 def reviewable(model: Model) -> bool:
