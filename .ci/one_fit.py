@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
     command = [Path(sys.executable).with_name("evermix"), "fit", "points.npy"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if find_spec("typer") is None:
-        if done.returncode != 1 or "pip install 'evermix[cli]'\n" not in done.stderr:
+        if done.returncode != 1 or "pip install 'evermix[cli]' " not in done.stderr:
             sys.exit(f"the command must say what to install, it says: {done.stderr}")
         em.Mixture().fit(X).save(f"{folder}/points.evermix")
     elif done.returncode:
