@@ -16,27 +16,30 @@ from evermix.estimators.columns_in_words import (
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.by_hand import ByHand
 from evermix.estimators.mixture.card import Card, Example, Trait, naming_traits, times_better
-from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
-from evermix.estimators.mixture.fit_results import in_order, rows_learnt
+from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
-from evermix.estimators.mixture.held import clusters_in_words, few_rows, held, lasting, n_held
+from evermix.estimators.mixture.held import clusters_in_words, few_rows, n_held
 from evermix.estimators.mixture.naming import own_names, shown
+from evermix.estimators.mixture.report_course import (
+    BY_HAND,
+    charts_of,
+    events_of,
+    flow_over_rows,
+    is_streamed,
+    saved_series,
+    tree_of,
+)
 from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.shown import Shown
 from evermix.families import Multinomial
-from evermix.report.flow import Flow, flow_of_bins, flow_of_rows
-from evermix.report.page import NEW_ROWS, SHOWN, WHOLE, Item, Report, bars, curves, traces
-from evermix.report.plots import Series, per_observation, read_events, read_laps
-from evermix.state import ALIVE, DROPPED, Lineage
+from evermix.report.page import SHOWN, Item, Report, bars, curves
+from evermix.report.plots import Series, read_events
 
-LARGEST_TREE, COURSES = 300, 500  # clusters up to which there is a tree, and a course on each card
-BY_HAND = "by hand"  # ends what is said of a change that a person has made
+COURSES = 500  # clusters up to which each card has its course
 NAMING = 3  # traits that name a cluster
 COMPARED, COLUMNS = 12, 16  # clusters that are side by side, and columns of that
 MOST_BARS = 30  # clusters whose sizes are bars with names; those of more are dots
-
-Events = list[tuple[int, str, list[int]]]
 
 
 class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
@@ -48,7 +51,7 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
     def _course(self) -> Series:
         """The steps of a stream, or the course that a file holds; empty after a fit."""
         steps = [info.to_event() for info in self.history_]
-        return read_events(steps) if steps else _saved_series(self)
+        return read_events(steps) if steps else saved_series(self)
 
     def report(
         self, path: str | Path, X: Any = None, names: Sequence[str] | None = None, title: str = ""
@@ -120,20 +123,20 @@ def mixture_report(
         raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
     steps = [info.to_event() for info in mix.history_] if events is None else list(events)
     cards = mix.cards(X, names)
-    lineage = _events(mix.lineage_)
-    if not _streamed(mix):
+    lineage = events_of(mix.lineage_)
+    if not is_streamed(mix):
         lineage = [event for event in lineage if event[1].endswith(BY_HAND)]
-    flow = _flow(mix, X, [card.id for card in cards], lineage)
+    flow = flow_over_rows(mix, X, [card.id for card in cards], lineage)
     items = [_item(mix, card, words or {}, ids, texts) for card in cards]
     if len(items) > 1 and not _counts(mix):
         _compare(mix, items, cards, names)
     if flow is not None and len(items) <= COURSES:
         for k, item in enumerate(items):
             item["course"] = flow.course(k)
-    charts = _charts(mix, steps)
+    charts = charts_of(mix, steps)
     if (sizes := _sizes(cards)) is not None:
         charts.append(sizes)
-    tree = _tree(mix, [card.id for card in cards])
+    tree = tree_of(mix, [card.id for card in cards])
     facts = _facts(mix)
     known = missing_in_words(missing or {}, mix.model_.family, rows_learnt(mix.learner_.shown))
     facts |= {} if known is None else {"missing cells": known}
@@ -154,12 +157,6 @@ def _sizes(cards: list[Card]) -> dict[str, Any] | None:
         return bars(title, named, "rows")
     lines = {"": (np.arange(1, len(some) + 1), sizes)}
     return curves(title, "rank", lines, dots=[""], log=True)
-
-
-def _streamed(mix: Any) -> bool:
-    """Whether the rows are those of a stream, and the lineage tells what happened when."""
-    learner = mix.learner_.shown
-    return in_order(learner) and learner.fitted.engine.draws(mix.state_) is None
 
 
 def _title(mix: Any) -> str:
@@ -205,9 +202,9 @@ def _item(
         "recent": card.recent_share,
         "trend": card.trend,
         "growing": card.growing or None,
-        "born": card.born if _streamed(mix) else None,
+        "born": card.born if is_streamed(mix) else None,
         "parent": card.parent,
-        "age": card.age if _streamed(mix) else None,
+        "age": card.age if is_streamed(mix) else None,
         "seen": card.last_seen,
         "traits": traits,
         "examples": [_example(mix, example, ids, texts) for example in card.examples],
@@ -272,144 +269,3 @@ def naming(mix: Any, card: Card, words: Mapping[int, list[str]]) -> list[str]:
     if _counts(mix):
         return [trait.column for trait in card.traits]
     return [trait.brief() for trait in naming_traits(card.traits, NAMING)]
-
-
-# ---- the course ------------------------------------------------------------------------------
-
-
-def _charts(mix: Any, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the growth of K, and the likelihood, the bound or the joint density."""
-    learner, laps = mix.learner_.shown, read_laps(steps)
-    if learner.fitted.engine.draws(mix.state_) is not None:
-        posterior = mix.posterior_
-        titles = {"K": "Clusters in each draw", "log_joint": WHOLE}
-        return traces(posterior.traces(), posterior.chain, titles)
-    if len(laps.lap):
-        lines, note = {"": (laps.lap, laps.elbo)}, "evidence lower bound (ELBO), in nats"
-        bound = curves(WHOLE, "laps", lines, note=note)
-        return [curves("Clusters found", "laps", {"": (laps.lap, laps.K)}), bound]
-    series, charts = read_events(steps), []
-    if _streamed(mix):  # rows of a fit have no order that means anything
-        growth = _growth(mix)
-        growth = growth if growth[1][-1] == n_held(mix) else (series.clock, series.K)
-        if len(growth[0]) > 1:
-            charts.append(curves("Clusters found", "rows", {"": growth}, steps=True))
-    if not len(series.clock):  # of a model that was loaded
-        series = _series(learner.course)
-    at, each, running = per_observation(series)
-    if len(at) > 1:
-        lines = {"each step": (at, each), "mean so far": (at, running)}
-        note = "prequential log-likelihood: of each row before it was learnt, in nats per row"
-        charts.append(curves(NEW_ROWS, "rows", lines, dots=["each step"], note=note))
-    return charts
-
-
-def _series(course: Course) -> Series:
-    """Return the course of a stream as its steps would tell it, but for the number of clusters."""
-    logs, rows = (
-        np.array([getattr(b, n) for b in course.bins]) for n in ("log_predictive", "rows")
-    )
-    return Series(course.edges[1:], np.zeros(len(rows), np.int64), logs, rows)
-
-
-def _saved_series(mix: Any) -> Series:
-    """Return the course of a stream with the number of clusters, as far as a file holds it."""
-    series, (clock, K) = _series(mix.learner_.shown.course), _growth(mix)
-    at = np.searchsorted(clock, series.clock, side="right")
-    return series._replace(K=np.append(0, K)[at])
-
-
-def _growth(mix: Any) -> tuple[Any, Any]:
-    """Return the clock of all births and ends, and of now, and the clusters after each."""
-    lineage, now = mix.lineage_, mix.state_.clock
-    hidden = set(mix.cluster_ids_[~held(mix)].tolist())
-    ids = [id for id in lasting(lineage) if id not in hidden]
-    born = [lineage.found_at(id) for id in ids]
-    ended = [lineage.ended[id] for id in ids if lineage.ended[id] != ALIVE]
-    clock, which = np.unique([*born, *ended, now], return_inverse=True)
-    change = np.repeat([1, -1, 0], [len(born), len(ended), 1])
-    return clock, np.cumsum(np.bincount(which, change)).astype(np.int64)
-
-
-def _events(lineage: Lineage) -> Events:
-    """Return what happened to clusters, in order of the clock; a split comes after the birth."""
-    events, ids = Events(), lasting(lineage)
-    for id in (some for some in ids if lineage.born[some]):  # a fit has found the others
-        events.append((lineage.born[id], "born", [id]))
-        if id in lineage.parents:
-            events.append((lineage.found_at(id), "split", [id, lineage.parents[id]]))
-    for id in ids:
-        clock, into = lineage.ended[id], lineage.into[id]
-        if into >= 0:
-            events.append((clock, "merged", [id, into]))
-        elif into != ALIVE:
-            events.append((clock, "dropped" if into == DROPPED else "faded", [id]))
-    events += [(clock, f"{what} {BY_HAND}", list(ids)) for what, clock, ids in lineage.hand.changes]
-    return sorted(events, key=lambda event: event[0])
-
-
-def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None:
-    """Return shares over the rows that are given or kept; None for the rows of a fit.
-
-    These have no order that means anything.
-    """
-    learner, (_, state, _) = mix.learner_.shown, mix.learner_.shown.fitted.point
-    moves = [event for event in lineage if not event[1].endswith(BY_HAND)]
-    if X is None and not _streamed(mix):
-        return None
-    if X is not None:
-        labels = np.asarray(learner.fitted.predict(mix._prepared(X)))
-        if not learner.course.bins and len(labels) == rows_learnt(learner):
-            return None
-        n = len(labels)
-        moves = moves if n == state.clock else []
-        flow = flow_of_rows(labels, np.arange(1, n + 1), np.ones(n), clusters, moves)
-        return None if flow is None else replace(flow, clocked=n == state.clock)
-    rows = None if state.lookback is None else state.lookback.rows
-    if rows is None:
-        return _flow_of_course(learner.course, state.lineage, clusters, moves)
-    ids = state.lineage.current(rows.ids)
-    # More rows are kept of small clusters: each row stands for those that it was drawn from.
-    names, place = np.unique(ids, return_inverse=True)
-    mass = dict(zip(state.tally.ids.tolist(), state.tally.mass.tolist(), strict=True))
-    each = np.array([mass.get(id, 0.0) for id in names.tolist()]) / np.bincount(place, rows.weights)
-    return flow_of_rows(ids, rows.clocks, rows.weights * each[place], clusters, moves)
-
-
-def _flow_of_course(
-    course: Course, lineage: Lineage, clusters: list[int], moves: Events
-) -> Flow | None:
-    """Return shares over all rows of a stream, by the clusters that they were given then."""
-    edges = course.edges
-    if len(edges) > 2 and 2 * (edges[-1] - edges[-2]) < edges[1] - edges[0]:  # a few rows
-        edges = np.delete(edges, -2)
-    if len(edges) <= 2:
-        return None
-    bins, ids, mass = course.entries(lineage.current)
-    known = ids >= 0
-    bins = np.minimum(bins[known], len(edges) - 2)
-    return flow_of_bins(edges, bins, ids[known], mass[known], clusters, moves)
-
-
-def _tree(mix: Any, order: list[int]) -> dict[str, Any] | None:
-    """Return the tree with places in ``order`` instead of those of ``cluster_ids_``.
-
-    Clusters that are not in ``order`` are left out: where one is joined, nothing is.
-    """
-    K = len(order)
-    if not 2 < K <= LARGEST_TREE:
-        return None
-    tree, place = mix.hierarchy_, {id: k for k, id in enumerate(order)}
-    nodes: list[int | None] = [place.get(id) for id in tree.ids.tolist()]
-    merges, heights, groups = list[list[int]](), list[float](), tree.n_groups
-    cut = len(tree.merges) - tree.n_groups  # the last merge within a group
-    for step, (a, b) in enumerate(tree.merges.tolist()):
-        one, other = nodes[a], nodes[b]
-        if one is None or other is None:
-            nodes.append(other if one is None else one)
-            groups -= step > cut
-            continue
-        nodes.append(K + len(merges))
-        merges.append([one, other])
-        heights.append(round(float(tree.heights[step]), 3))
-    return {"merges": merges, "heights": heights, "groups": groups}
