@@ -219,14 +219,19 @@ class Example:
         the cluster apart.
     units : dict
         Units of numbers, by column, see :class:`Trait`.
+    text : str or None
+        What the row was made of, if texts were given.
     """
 
     row: int
     values: dict[str, Value]
     units: dict[str, str]
+    text: str | None = None
 
     def parts(self) -> list[str]:
-        """Return each value with its column, as a person reads it."""
+        """Return each value with its column, as a person reads it; of texts, the text."""
+        if self.text is not None:
+            return [self.text]
         each = self.values.items()
         return [f"{name} = {shown(value, self.units.get(name))}" for name, value in each]
 
@@ -277,6 +282,8 @@ class Card:
         Ids of clusters that have become part of it.
     changes : tuple of Change
         What people have done to it: what, after how many rows, and the ids that were concerned.
+    words : tuple of str or None
+        Words that set its texts apart most, if texts of vectors were given.
     """
 
     id: int
@@ -296,6 +303,7 @@ class Card:
     nearest: tuple[tuple[int, float], ...]
     merged: tuple[int, ...]
     changes: tuple[Change, ...]
+    words: tuple[str, ...] | None = None
 
     @property
     def trend(self) -> float | None:
@@ -333,6 +341,7 @@ class Card:
         plain["examples"] = [asdict(each) for each in self.examples]
         plain["nearest"] = [{"id": id, "nats": nats} for id, nats in self.nearest]
         plain["changes"] = [each._asdict() | {"ids": list(each.ids)} for each in self.changes]
+        plain["words"] = None if self.words is None else list(self.words)
         return plain | {"merged": list(self.merged)}
 
     def __repr__(self) -> str:
@@ -347,7 +356,10 @@ class Card:
             how = "" if self.parent is None else f", split from {self.parent}"
             when = "" if self.since is None else f" ({shown_when(self.since)})"
             lines.append(f"  first row {self.born:,}{when}, {counted(self.age, 'row')} ago{how}")
-        lines += [f"  {trait}" for trait in self.traits]
+        if self.words:  # they say what values of vectors do not
+            lines.append(f"  words: {', '.join(self.words)}")
+        else:
+            lines += [f"  {trait}" for trait in self.traits]
         for example in self.examples:
             some = ", ".join(example.parts())
             lines.append(f"  row {example.row}" + (f": {some}" if some else ""))

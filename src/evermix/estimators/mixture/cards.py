@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import pdtr
 from sklearn.utils.validation import check_is_fitted
 
+from evermix._words import counted
 from evermix._xp import Array, Bools, Floats, Ints, host, is_foreign, logsumexp
 from evermix.estimators.mixture.card import Card, Example, Trait
 from evermix.estimators.mixture.explanation import ExplanationQuestions
@@ -22,7 +23,9 @@ from evermix.families import Multinomial
 from evermix.families.base import Family
 from evermix.families.growing import wide_for, widened, widths
 from evermix.families.marks import Mark, marks
+from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.lookback import KeptRows, Lookback
+from evermix.report import distinctive_words
 from evermix.tally import Tally
 
 TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
@@ -35,9 +38,15 @@ LEFT, CHANCE = 0.1, 1e-5  # of the rows that it should have had lately, and that
 class CardQuestions(ExplanationQuestions):
     """Cards of the clusters, and why rows are in them."""
 
-    def card(self, id: int | str, X: Any = None, names: Sequence[str] | None = None) -> Card:
+    def card(
+        self,
+        id: int | str,
+        X: Any = None,
+        names: Sequence[str] | None = None,
+        texts: Sequence[str] | None = None,
+    ) -> Card:
         """Return the card of the cluster of an id or name; parameters are as in :meth:`cards`."""
-        writer, id = self._writer(X, names), cluster_id(self, id)
+        writer, id = self._writer(X, names, texts), cluster_id(self, id)
         at = np.flatnonzero(writer.ids == id)
         if not len(at):
             raise ValueError(absent(writer.state.lineage, id, ids_in_words(writer.ids.tolist())))
@@ -49,6 +58,7 @@ class CardQuestions(ExplanationQuestions):
         names: Sequence[str] | None = None,
         top: int | None = None,
         tiny: bool = False,
+        texts: Sequence[str] | None = None,
     ) -> list[Card]:
         """Return a card of each cluster, the largest first: what it is, and since when.
 
@@ -63,6 +73,9 @@ class CardQuestions(ExplanationQuestions):
             How many; None: all.
         tiny : bool
             Whether clusters of less than half a row are among them, which nothing else shows.
+        texts : sequence of str (N,), optional
+            What the rows of X were made of, such as the texts of embeddings: cards show the words
+            that set their clusters apart, and the texts of typical rows.
 
         Examples
         --------
@@ -76,18 +89,22 @@ class CardQuestions(ExplanationQuestions):
         >>> print(card.traits[0])
         height: 9.1 ± 1.1 (elsewhere -0.01 ± 0.96)
         """
-        writer = self._writer(X, names)
+        writer = self._writer(X, names, texts)
         order = np.argsort(-writer.shares, kind="stable")
         order = order if tiny else order[writer.there[order]]
         return [writer.card(int(k)) for k in order[:top]]
 
-    def _writer(self, X: Any, names: Sequence[str] | None) -> "CardWriter":
+    def _writer(
+        self, X: Any, names: Sequence[str] | None, texts: Sequence[str] | None = None
+    ) -> "CardWriter":
         check_is_fitted(self)
         learner = self.learner_.shown
         rows = None if X is None else self._prepared(X)
         rows = host(rows) if rows is not None and is_foreign(rows) else rows
+        if texts is not None:
+            texts = texts_of_rows(texts, rows)
         known = Names.of(self, learner.fitted.point.model.family, names)
-        return CardWriter(learner, known, held(self), rows)
+        return CardWriter(learner, known, held(self), rows, texts)
 
 
 class CardWriter:
@@ -102,12 +119,20 @@ class CardWriter:
         Which clusters people are shown.
     X : array or CSR matrix (N, D), optional
         Prepared rows from which examples are taken.
+    texts : list of str (N,), optional
+        What these rows were made of.
     """
 
     def __init__(
-        self, learner: Learner, names: Names, there: Bools, X: Array | None = None
+        self,
+        learner: Learner,
+        names: Names,
+        there: Bools,
+        X: Array | None = None,
+        texts: list[str] | None = None,
     ) -> None:
-        self.learner, self.names, self.there, self.X = learner, names, there, X
+        self.learner, self.names, self.there = learner, names, there
+        self.X, self.texts = X, texts
         self.fitted: Fitted = learner.fitted
         self.model, self.state, _ = self.fitted.point
         self.tally = self.state.tally
@@ -143,6 +168,7 @@ class CardWriter:
             nearest=self._nearest(k),
             merged=tuple(self._heirs.get(id, ())),
             changes=tuple(change for change in hand.changes if id in change.ids),
+            words=None if self._words is None else tuple(self._words[k]),
         )
 
     def _traits(self, k: int) -> tuple[tuple[Trait, ...], list[int]]:
@@ -197,7 +223,18 @@ class CardWriter:
         rows = [self.names.row(X[i : i + 1], columns) for i in best]
         units = self.names.units
         own = [{name: units[name] for name in row if name in units} for row in rows]
-        return tuple(map(Example, numbers, rows, own))
+        texts = [None if self.texts is None else self.texts[row] for row in numbers]
+        return tuple(map(Example, numbers, rows, own, texts))
+
+    @cached_property
+    def _words(self) -> list[list[str]] | None:
+        """The words that set the texts of clusters apart; None of counts, whose columns do."""
+        if self.texts is None or self._kept is None or isinstance(self.model.family, Multinomial):
+            return None
+        counter = EmbeddedTexts(None)
+        counter.learnt(self.texts, self._kept.ids.tolist())
+        counts, words = counter.words_of(self.ids.tolist(), lambda ids: ids)
+        return distinctive_words(counts, words)
 
     def _densities(self, k: int, X: Array) -> Floats:
         """Log densities (N,) of rows X (N, D) in a cluster."""
@@ -321,6 +358,22 @@ class CardWriter:
             if heir not in (id, -2):
                 found.setdefault(heir, []).append(id)
         return found
+
+
+def texts_of_rows(texts: Sequence[str], X: Array | None) -> list[str]:
+    """Return texts as a list, or raise ValueError if they are not those of rows X (N, D)."""
+    if isinstance(texts, str) or X is None:
+        raise ValueError(
+            "texts must be a sequence of the texts that the rows of X were made of. Give the rows "
+            "and their texts, such as mix.cards(X, texts=texts)."
+        )
+    found = ["" if text is None else str(text) for text in texts]
+    if len(found) != X.shape[0]:
+        raise ValueError(
+            f"texts must have one text for each of {counted(X.shape[0], 'row')}, "
+            f"got {len(found):,}."
+        )
+    return found
 
 
 def traits_of(

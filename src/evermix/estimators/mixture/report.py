@@ -54,7 +54,12 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
         return read_events(steps) if steps else saved_series(self)
 
     def report(
-        self, path: str | Path, X: Any = None, names: Sequence[str] | None = None, title: str = ""
+        self,
+        path: str | Path,
+        X: Any = None,
+        names: Sequence[str] | None = None,
+        title: str = "",
+        texts: Sequence[str] | None = None,
     ) -> None:
         """Write a report: one HTML file that every browser shows, without network.
 
@@ -74,6 +79,8 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
             Names of the columns, such as the words of a vocabulary. None: those of the table.
         title : str, optional
             Headline.
+        texts : sequence of str (N,), optional
+            What the rows of X were made of, see :meth:`cards`.
 
         Examples
         --------
@@ -81,7 +88,7 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
         >>> X = np.random.default_rng(0).normal(size=(200, 2))
         >>> em.Mixture().fit(X).report("report.html", X)  # doctest: +SKIP
         """
-        mixture_report(self, X, names, title).write(path)
+        mixture_report(self, X, names, title, texts=texts).write(path)
 
     def _glance(self) -> Report | None:
         if "learner_" not in vars(self) or not self.n_clusters_:
@@ -108,26 +115,26 @@ def mixture_report(
     Parameters
     ----------
     mix : Mixture
-    X, names, title
+    X, names, title, texts
         As in :meth:`Mixture.report`.
     words : mapping of int to list of str, optional
-        Words that name clusters, by their ids.
+        Words that name clusters, by their ids; None: those of the texts.
     events : iterable of mappings, optional
         A trace of the run, in place of ``history_``.
-    ids, texts : sequence (N,), optional
-        Names of the rows of X, and the texts that they were made of.
+    ids : sequence (N,), optional
+        Names of the rows of X.
     missing : mapping of str to int, optional
         How many cells of columns of the rows that were learnt are missing.
     """
     if not mix.n_clusters_:
         raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
     steps = [info.to_event() for info in mix.history_] if events is None else list(events)
-    cards = mix.cards(X, names)
+    cards = mix.cards(X, names, texts=texts)
     lineage = events_of(mix.lineage_)
     if not is_streamed(mix):
         lineage = [event for event in lineage if event[1].endswith(BY_HAND)]
     flow = flow_over_rows(mix, X, [card.id for card in cards], lineage)
-    items = [_item(mix, card, words or {}, ids, texts) for card in cards]
+    items = [_item(mix, card, words or {}, ids) for card in cards]
     if len(items) > 1 and not _counts(mix):
         _compare(mix, items, cards, names)
     if flow is not None and len(items) <= COURSES:
@@ -189,7 +196,6 @@ def _item(
     card: Card,
     words: Mapping[int, list[str]],
     ids: Sequence[Any] | None = None,
-    texts: Sequence[str] | None = None,
 ) -> Item:
     """Return a card as the page wants it; what is not known is left out."""
     traits = [trait.parts() for trait in card.traits]
@@ -207,7 +213,7 @@ def _item(
         "age": card.age if is_streamed(mix) else None,
         "seen": card.last_seen,
         "traits": traits,
-        "examples": [_example(mix, example, ids, texts) for example in card.examples],
+        "examples": [_example(mix, example, ids) for example in card.examples],
         "nearest": [[id, times_better(nats)] for id, nats in card.nearest],
         "merged": [mix.lineage_.hand.called(id) for id in card.merged],
     }
@@ -248,15 +254,11 @@ def _score(column: str, trait: Trait | None) -> list[Any]:
     return [column, f"{level}{here}", round(trait.score(), 3)]
 
 
-def _example(
-    mix: Any, example: Example, ids: Sequence[Any] | None, texts: Sequence[str] | None
-) -> list[Any]:
+def _example(mix: Any, example: Example, ids: Sequence[Any] | None) -> list[Any]:
     """Return how a typical row is called, and what it holds."""
     row = example.row if ids is None else ids[example.row]
     values = example.parts()
-    if texts is not None:
-        values = [texts[example.row]]
-    elif _counts(mix):
+    if example.text is None and _counts(mix):
         words = example.values.items()
         values = [name if n == 1 else f"{name} × {shown(n)}" for name, n in words]
     return [f"row {row:,}" if isinstance(row, int) else str(row), values]
@@ -266,6 +268,8 @@ def naming(mix: Any, card: Card, words: Mapping[int, list[str]]) -> list[str]:
     """Return words that name a cluster: those given for its id, or what sets it apart."""
     if card.id in words:
         return words[card.id]
+    if card.words is not None:
+        return list(card.words)
     if _counts(mix):
         return [trait.column for trait in card.traits]
     return [trait.brief() for trait in naming_traits(card.traits, NAMING)]
