@@ -1,5 +1,6 @@
 """Whether dots and commas in numbers separate thousands, or stand before decimals."""
 
+import json
 import warnings
 
 import numpy as np
@@ -277,7 +278,7 @@ LATE = {  # numbers that come after 2,000 others, and how the column is written
 
 @pytest.mark.filterwarnings("ignore:column 'size' holds numbers such as")
 @pytest.mark.parametrize("form", LATE)
-@pytest.mark.parametrize("packed", ["csv", "parquet", "Python"])
+@pytest.mark.parametrize("packed", ["csv", "jsonl", "parquet", "Python"])
 def test_rows_that_come_late_tell_how_numbers_are_written_too(tmp_path, form, packed):
     cell, decimal, number = LATE[form]
     before = ["344.000", "217.500"] if form == "millions" else ["801", "12"]
@@ -286,6 +287,9 @@ def test_rows_that_come_late_tell_how_numbers_are_written_too(tmp_path, form, pa
     if packed == "csv":
         path, rows = tmp_path / "t.csv", zip(*columns.values(), strict=True)
         path.write_text("\n".join(["size;price", *map(";".join, rows), ""]))
+    if packed == "jsonl":
+        path, rows = tmp_path / "t.jsonl", zip(*columns.values(), strict=True)
+        path.write_text("".join(json.dumps({"size": a, "price": b}) + "\n" for a, b in rows))
     if packed == "parquet":
         arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         path = tmp_path / "t.parquet"
@@ -293,7 +297,7 @@ def test_rows_that_come_late_tell_how_numbers_are_written_too(tmp_path, form, pa
     if packed == "Python":
         assert writings_of(columns)["size"].decimal == decimal
         return
-    source = open_source(path)
+    source = open_source(path, kind="table" if packed == "jsonl" else None)
     (chunk,) = source.chunks(0, len(cells))
     X = chunk.X if isinstance(chunk.X, np.ndarray) else np.column_stack(list(chunk.X.values()))
     assert X[2000].tolist() == [number, 0.5]

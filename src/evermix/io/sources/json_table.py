@@ -60,6 +60,8 @@ class JsonTable:
     ----------
     rows : sequence of mapping
         The first ones.
+    later : mapping of str to list of str
+        Strings of later rows by column, which tell how numbers are written.
     options : Options
     writings : callable
         Tells how the numbers of columns are written.
@@ -68,6 +70,7 @@ class JsonTable:
     def __init__(
         self,
         rows: Sequence[Mapping[str, Any]],
+        later: Mapping[str, list[str]],
         options: Options,
         writings: Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Writing | None]],
     ) -> None:
@@ -76,7 +79,8 @@ class JsonTable:
         others = {options.id_field, options.time_field, *options.ignore}
         self.names = [name for name in self.header if name not in others]
         others = set(options.category)
-        cells = {n: [row.get(n) for row in rows] for n in self.names if n not in others}
+        columns = (name for name in self.names if name not in others)
+        cells = {n: [*(row.get(n) for row in rows), *later.get(n, ())] for n in columns}
         found = writings(cells)
         numbers = (name for name, one in found.items() if one or name in options.numbers)
         self._numeric = {name: found[name] or PLAIN for name in numbers}

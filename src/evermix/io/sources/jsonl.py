@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from evermix.io.similar_names import no_such, one_of
+from evermix.io.sources.dialect import LATER, forms_of, other_forms, shows_decimals
 from evermix.io.sources.dialect import LOOK as FIRST
 from evermix.io.sources.encodings import NOT_UTF8
-from evermix.io.sources.errors import IN_ONE_LINE, ONE_PER_LINE, RowError, WrongKind
+from evermix.io.sources.errors import IN_ONE_LINE, ONE_PER_LINE, RowError, SourceError, WrongKind
 from evermix.io.sources.json_table import JsonTable, flat, reached
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.options import Kind
@@ -71,11 +72,30 @@ class JsonLines(RecordSource):
             with suppress(RowError):
                 rows.append(flat(_decoded(line), self.options.ignore))
         self.options = self.options.among(list(dict.fromkeys(n for row in rows for n in row)))
-        self.kind, self._table = "table", JsonTable(rows, self.options, self.writings)
+        self.kind = "table"
+        self._table = JsonTable(rows, self._later(rows), self.options, self.writings)
         self.columns, self.header = self._table.names, self._table.header or None
         self.set_written(self._table.written)
         self.check_first(numbered(self.lines.peek(), 0))
         self.check_required(self._table.header, "field")
+
+    def _later(self, first: list[dict[str, Any]]) -> dict[str, list[str]]:
+        """Return strings of later rows by field, a number of each form that first ones have not.
+
+        Fields that have shown how their numbers are written have none.
+        """
+        known, found = dict[str, list[str]](), dict[str, dict[str, str]]()
+        for name in {name: None for row in first for name in row}:
+            cells = [row[name] for row in first if isinstance(row.get(name), str)]
+            if forms_of(cells) and not shows_decimals(cells):
+                known[name], found[name] = cells, {}
+        with suppress(SourceError):  # it is raised where the rows are read
+            for record in islice(self.apart().records(0), FIRST, LATER) if known else ():
+                with suppress(RowError):
+                    fields = flat(_decoded(record.data), self.options.ignore)
+                    for name in known.keys() & fields.keys():
+                        found[name] |= forms_of([fields[name]])
+        return {name: other_forms(found[name], cells) for name, cells in known.items()}
 
     def _first_fields(self) -> list[str]:
         """Return the fields that the first records have."""
