@@ -143,6 +143,16 @@ def test_the_hand_of_a_person_and_events(model):
     assert model.get("/models/a/events", headers={"Last-Event-ID": "x"})[0] == 400
 
 
+def test_edits_call_clusters_by_their_names_too(model):
+    first, second, *_ = _clusters(model)
+    assert model.post("/models/a/rename", {"cluster": first, "name": "large"})[0] == 200
+    status, answer = model.post("/models/a/rename", {"cluster": "lrge", "name": "other"})
+    assert status == 422 and "Did you mean 'large'?" in answer["error"]
+    assert model.post("/models/a/pin", {"cluster": "large"})[1]["cluster"] == first
+    answer = model.post("/models/a/merge", {"clusters": [second, "large"]})[1]
+    assert (answer["cluster"], answer["merged"]) == (second, [first])
+
+
 def test_undo_gives_back_what_was_there(model):
     first, second, *_ = _clusters(model)
     before = model.get("/models/a/clusters")[1]["clusters"]

@@ -379,7 +379,7 @@ class Core:
         """Return the entries of the body of an edit, or raise BodyError."""
         given = parsed_edit(action, body)
         if given["id"] not in self.remembered:
-            check_edit(self.mix, action, given, self.begun)
+            return check_edit(self.mix, action, given, self.begun)
         return given
 
     def lives(self) -> Before:

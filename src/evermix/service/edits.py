@@ -3,7 +3,7 @@
 from typing import Any
 
 from evermix.estimators import Mixture
-from evermix.estimators.mixture.held import absent
+from evermix.estimators.mixture.held import absent, cluster_id
 from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNDO, UNPIN
 from evermix.service.bodies import BodyError, checked_id, parsed_object, shown, whole
 
@@ -22,7 +22,7 @@ LISTED = "GET clusters lists those that there are"
 def parsed_edit(action: str, body: bytes) -> dict[str, Any]:
     """Return the entries of the body of an edit, or raise BodyError.
 
-    The ids of all its clusters are ``clusters``, in any case.
+    Its clusters are ``clusters``, in any case: ids or names.
     """
     given = {"pin": True} | parsed_object(body, EDITS[action])
     given["id"] = checked_id(given.get("id"))
@@ -32,11 +32,13 @@ def parsed_edit(action: str, body: bytes) -> dict[str, Any]:
         raise BodyError("a name is missing; null takes the name of a cluster away.")
     ids = given.get("clusters") if action == MERGE else [given.get("cluster")]
     if not isinstance(ids, list) or not 0 < len(ids) <= MOST_MERGED:
-        raise BodyError("clusters must be a list of two or more ids.")
+        raise BodyError("clusters must be a list of two or more ids or names.")
     given["clusters"] = list(map(whole, ids))
     for cluster in given["clusters"]:
-        if type(cluster) is not int:
-            raise BodyError(f"the id of a cluster is a whole number, got {shown(cluster)}.")
+        if type(cluster) not in (int, str):
+            raise BodyError(
+                f"a cluster is called by its id, a whole number, or its name, got {shown(cluster)}."
+            )
     if type(given["pin"]) is not bool:
         raise BodyError(f"pin must be true or false, got {shown(given['pin'])}.")
     if not isinstance(given.get("name"), str | None):
@@ -44,17 +46,28 @@ def parsed_edit(action: str, body: bytes) -> dict[str, Any]:
     return given
 
 
-def check_edit(mix: Mixture, action: str, given: dict[str, Any], begun: bool) -> None:
-    """Raise BodyError if a model, which has ``begun`` to learn or not, cannot be changed so."""
+def check_edit(mix: Mixture, action: str, given: dict[str, Any], begun: bool) -> dict[str, Any]:
+    """Return an edit with the ids of its clusters in place of names.
+
+    Raises BodyError if a model, which has ``begun`` to learn or not, cannot be changed so.
+    """
     if action == UNDO and not (begun and mix.learner_.before):
         raise BodyError(
             "there is nothing to undo: only the last change by hand can be undone, and only "
             "until rows are learnt."
         )
     known = set(mix.cluster_ids_.tolist() if begun else [])
-    for cluster in given["clusters"]:
+    called = given["clusters"]
+    if not known and called:
+        raise BodyError(f"there is no cluster {called[0]} yet; {LISTED}.")
+    try:
+        ids = [cluster_id(mix, cluster) for cluster in called]
+    except ValueError as error:
+        raise BodyError(str(error)) from error
+    for cluster in ids:
         if cluster not in known:
             raise BodyError(absent(mix.lineage_, cluster, LISTED))
+    return given | {"clusters": ids}
 
 
 def edited(mix: Mixture, action: str, given: dict[str, Any]) -> dict[str, Any]:

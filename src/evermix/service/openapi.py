@@ -25,6 +25,10 @@ ID: dict[str, Any] = {
     "description": "By which something that is sent twice is done once.",
     "oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, WHOLE, {"type": "null"}],
 }
+CLUSTER: dict[str, Any] = {
+    "description": "The id or name of a cluster.",
+    "type": ["integer", "string"],
+}
 TIME: dict[str, Any] = {
     "description": "When it was, in a model with times: a date in a string, or a number.",
     "type": ["string", "number", "null"],
@@ -229,7 +233,7 @@ def _edit(summary: str, schema: str) -> dict[str, Any]:
 def _request_schemas() -> dict[str, Any]:
     vector = {"type": "array", "items": NUMBER, "minItems": 1, "maxItems": MOST_COLUMNS}
     record = {"type": "object", "additionalProperties": VALUE, "minProperties": 1}
-    several = {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": MOST_MERGED}
+    several = {"type": "array", "items": CLUSTER, "minItems": 2, "maxItems": MOST_MERGED}
     more = {"id": ID, "time": TIME}
     return {
         "Settings": _with_or_without_times(
@@ -254,10 +258,10 @@ def _request_schemas() -> dict[str, Any]:
                 for name, schema in (("vector", vector), ("record", record), ("text", TEXT))
             ]
         },
-        "Rename": closed(("cluster", "name"), cluster=WHOLE, name=PERHAPS_TEXT, id=ID),
+        "Rename": closed(("cluster", "name"), cluster=CLUSTER, name=PERHAPS_TEXT, id=ID),
         "Merge": closed(("clusters",), clusters=several, pin=FLAG, id=ID),
-        "Split": closed(("cluster",), cluster=WHOLE, pin=FLAG, id=ID),
-        "Pin": closed(("cluster",), cluster=WHOLE, id=ID),
+        "Split": closed(("cluster",), cluster=CLUSTER, pin=FLAG, id=ID),
+        "Pin": closed(("cluster",), cluster=CLUSTER, id=ID),
         "Undo": closed((), id=ID),
     }
 
