@@ -78,13 +78,15 @@ class ADF(Filter):
         """Learn one batch, and review the clusters where that is due.   Consumes: state."""
         if (state.lookback is None and not self._learns(model)) or not len(batch.weights):
             return super().step(model, state, batch, rng)
-        if state.clock + len(batch.weights) < next_stop(state.clock):  # as below, in less time
+        if state.clock + len(batch.weights) < next_stop(
+            model, state.clock
+        ):  # as below, in less time
             state, info = super().step(model, state, batch, rng)
             assert info.results is not None
             add_rows(state, batch, info.results.labels)
             return state, info
         parts: list[Info] = []
-        for rows in stretches(batch, state.clock):
+        for rows in stretches(model, batch, state.clock):
             before = state.clock
             state, info = super().step(model, state, rows, rng)
             parts.append(info)
@@ -94,7 +96,7 @@ class ADF(Filter):
             if state.clock > before and is_review(model, state):
                 model, state, info = self.review(model, state)
                 parts.append(info)
-            if state.clock > before and newcomers_due(state):
+            if state.clock > before and newcomers_due(model, state):
                 model, state, info = newcomers(self, model, state)
                 parts.append(info)
         return state, Info.joined(parts)

@@ -20,6 +20,7 @@ from evermix.state import State
 
 FIRST = 64  # rows before the first review
 RATIO = 2**0.5  # between the clocks of two reviews
+SOON = 256  # rows after which a model that forgets looks for new words
 CLOCKS = [round(FIRST * RATIO**step) for step in range(116)]  # of all reviews, beyond 2**63
 BURST = 30.0  # nats by which a word must be more common than chance allows
 CHANGE = 30.0  # nats by which shares of clusters must differ for a change
@@ -30,16 +31,30 @@ def next_review(clock: int) -> int:
     return CLOCKS[bisect_right(CLOCKS, clock)]
 
 
-def next_stop(clock: int) -> int:
+def is_clock(clock: int) -> bool:
+    """Whether all rows that are kept are reviewed after a clock."""
+    return next_review(clock - 1) == clock
+
+
+def pace(model: Model) -> int:
+    """Return the number of rows after which new clusters are looked for, beside reviews.
+
+    Clusters that fade are vague, and take in a new subject unless it is found soon.
+    """
+    return ROWS if model.forgetting is None else SOON
+
+
+def next_stop(model: Model, clock: int) -> int:
     """Return the clock after a clock at which rows are reviewed, or only fewer are kept."""
-    return min(next_review(clock), (clock // ROWS + 1) * ROWS)
+    return min(next_review(clock), (clock // pace(model) + 1) * pace(model))
 
 
 def is_review(model: Model, state: State) -> bool:
     """Whether a review is due; if all begin anew, at every other clock or where rows change."""
     clock = state.clock
-    due = CLOCKS[bisect_left(CLOCKS, clock)] == clock
-    return due and (is_fresh(clock) or not begins_anew(model) or has_changed(state))
+    if not is_clock(clock):
+        return clock % pace(model) == 0 and brings_words(model, state)
+    return is_fresh(clock) or not begins_anew(model) or has_changed(state)
 
 
 def has_changed(state: State) -> bool:
@@ -60,20 +75,22 @@ def has_changed(state: State) -> bool:
 
 
 def brings_words(model: Model, state: State) -> bool:
-    """Whether rows since the last clock of reviews have words that others had not, by a burst.
-
-    Clusters that have faded are vague, and take in a new subject; only a review of models that
-    forget has to begin anew to find it.
-    """
+    """Whether some word is far more common in the latest rows of a model that forgets."""
     if model.forgetting is None or state.lookback is None or (rows := state.lookback.rows) is None:
         return False
-    last = CLOCKS[bisect_left(CLOCKS, state.clock) - 1]
-    cut = Recent.cut(as_they_came(model, rows), last, state.tally.ids)
-    return cut.since.rows is not None and bursts(cut.before, cut.since.rows)
+    cut = Recent.cut(as_they_came(model, rows), before_latest(state.clock), state.tally.ids)
+    return bool(len(cut.before.ids)) and bursts(cut.before, cut.since.rows)
 
 
-def bursts(before: KeptRows, rows: KeptRows) -> bool:
+def before_latest(clock: int) -> int:
+    """Return the clock after which the rows of a model that forgets are the latest ones."""
+    return max(CLOCKS[bisect_left(CLOCKS, clock) - 1], clock - SOON)
+
+
+def bursts(before: KeptRows, rows: KeptRows | None) -> bool:
     """Whether some word is far more common in rows than it was before, by a Poisson law."""
+    if rows is None:
+        return False
     known = np.asarray(before.X.sum(axis=0)).ravel()
     count = np.asarray(rows.X.sum(axis=0)).ravel()
     usual = (known + 0.5) * count.sum() / (known.sum() + 1.0)
@@ -90,16 +107,16 @@ def is_fresh(clock: int) -> bool:
     return clock < FIRST or clock in {FIRST << j for j in range(clock.bit_length())}
 
 
-def stretches(batch: Batch, clock: int) -> Iterator[Batch]:
+def stretches(model: Model, batch: Batch, clock: int) -> Iterator[Batch]:
     """Cut rows that follow a clock where reviews are due, or fewer rows are to be kept."""
     weights = batch.weights
-    if clock + len(weights) <= next_stop(clock):
+    if clock + len(weights) <= next_stop(model, clock):
         yield batch
         return
     clocks = np.concatenate([[clock], clock + np.cumsum(weights > 0)])
     start = 0
     while start < len(weights):
-        end = int(np.searchsorted(clocks[1:], next_stop(int(clocks[start])))) + 1
+        end = int(np.searchsorted(clocks[1:], next_stop(model, int(clocks[start])))) + 1
         yield batch.part(slice(start, end))
         start = end
 
@@ -107,7 +124,7 @@ def stretches(batch: Batch, clock: int) -> Iterator[Batch]:
 def keep(model: Model, state: State, batch: Batch, labels: Ints, per_cluster: int) -> None:
     """Keep rows that were just learnt; at some clocks only a part of them.   Consumes: state."""
     add_rows(state, batch, labels)
-    if next_stop(state.clock - 1) == state.clock:
+    if next_stop(model, state.clock - 1) == state.clock:
         thin(model, state, per_cluster)
 
 

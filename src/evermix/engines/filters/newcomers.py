@@ -17,12 +17,12 @@ from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch, Info, cap_of
 from evermix.engines.filters.beginnings import begin
 from evermix.engines.filters.filter import Filter
-from evermix.engines.filters.keeping import as_they_came, bursts, has_faded
+from evermix.engines.filters.keeping import as_they_came, bursts, has_faded, pace
 from evermix.engines.filters.relearn import relearn
 from evermix.engines.filters.review import with_sticks
 from evermix.engines.filters.succession import named, owners
 from evermix.engines.refine.anchored import beside
-from evermix.lookback import COUNT_ROWS, ROWS, KeptRows, Recent
+from evermix.lookback import COUNT_ROWS, KeptRows, Recent
 from evermix.model import Model
 from evermix.state import Lineage, State
 from evermix.tally import Tally
@@ -30,9 +30,10 @@ from evermix.tally import Tally
 FEWEST = 8.0  # rows of a new cluster; one that had fewer before the latest rows is new too
 
 
-def newcomers_due(state: State) -> bool:
+def newcomers_due(model: Model, state: State) -> bool:
     """Whether new clusters are to be looked for among the latest rows."""
-    return state.recent is not None and state.clock % ROWS == 0 and bool(state.recent.since.parts)
+    due = state.clock % pace(model) == 0
+    return state.recent is not None and due and bool(state.recent.since.parts)
 
 
 def newcomers(engine: Filter, model: Model, state: State) -> tuple[Model, State, Info]:
@@ -58,7 +59,8 @@ def newcomers(engine: Filter, model: Model, state: State) -> tuple[Model, State,
 def _followed(state: State, before: KeptRows) -> KeptRows:
     """Return clusters as they were before, fused where they have been fused since."""
     ids, place = np.unique(state.lineage.current(before.ids), return_inverse=True)
-    fuse = sparse.csr_matrix((np.ones(len(place)), (place, np.arange(len(place)))))
+    each = np.ones(len(place)), (place, np.arange(len(place)))
+    fuse = sparse.csr_matrix(each, shape=(len(ids), len(place)))
     mass = np.asarray(np.bincount(place, before.weights), dtype=np.float64)
     sums = KeptRows(sparse.csr_matrix(fuse @ before.X), mass, ids, ids)
     return sums.take(owners(state.tally, ids) >= 0)
@@ -146,7 +148,7 @@ def _learnt_again(
 
 def _with_first_rows(engine: Filter, model: Model, state: State, rows: KeptRows) -> State:
     """Return a state that knows the first of the rows of each cluster that was found lately."""
-    last = state.clock - ROWS
+    last = state.clock - pace(model)
     if all(state.lineage.found_at(id) <= last for id in state.tally.ids.tolist()):
         return state
     tally = state.tally

@@ -20,12 +20,14 @@ from evermix.engines.filters.beginnings import begin, may_be
 from evermix.engines.filters.keeping import (
     CLOCKS,
     as_they_came,
+    before_latest,
     begins_anew,
     brings_words,
     has_faded,
     is_fresh,
 )
 from evermix.engines.filters.succession import named, owners, transferred
+from evermix.engines.refine.anchored import beside
 from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
@@ -35,7 +37,7 @@ from evermix.engines.seeding import Sample
 from evermix.families import LowRankGaussian, Mixed
 from evermix.families.base import Family
 from evermix.kernels.weights import new_weight
-from evermix.lookback import KeptRows, Lookback
+from evermix.lookback import KeptRows, Lookback, Recent
 from evermix.model import Model
 from evermix.priors import PitmanYor
 from evermix.priors.base import GibbsType, HasSticks, Prior
@@ -52,7 +54,8 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     kept, complete = lookback.rows, lookback.complete
     state = replace(state, lineage=deepcopy(state.lineage))  # if this fails, nothing has changed
     pinned = state.lineage.hand.pins(state.tally.ids)
-    fresh = complete and (is_fresh(state.clock) or brings_words(model, state))
+    fresh = complete and is_fresh(state.clock)
+    soon = not fresh and brings_words(model, state)
     if chosen := _is_chosen_by_all(model, pinned, complete, fresh):
         model, state = _with_family_of_all(engine, model, state)
     tally = state.tally
@@ -70,13 +73,17 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     anew = begins_anew(model) or fresh or bool(pinned.all()) or outgrown
     if anew and not (complete or outgrown):
         start = _in_place(start)
-    found = _found(start, rows, None if anew else tally.take(~pinned))
+    if soon:
+        found = _beside_earlier(start, state, rows)
+    else:
+        found = _found(start, rows, None if anew else tally.take(~pinned))
     new = found.r.argmax(axis=1)
     flow, aged = np.zeros((2, tally.K, found.K))
     known = old >= 0
     np.add.at(flow, (old[known], new[known]), weights[known])
     age = state.clock - rows.clocks[known] + 1
-    np.add.at(aged, (old[known], new[known]), weights[known] * age)
+    came = weights if model.forgetting is None else as_they_came(model, rows).weights
+    np.add.at(aged, (old[known], new[known]), came[known] * age)
     learnt = replace(
         model,
         family=found.model.family,
@@ -148,6 +155,21 @@ def _found(start: Model, rows: KeptRows, tally: Tally | None) -> Clusters:
     if whole is rows:
         return found
     return counted(found, Sample(found.model.family, rows.X, rows.weights))
+
+
+def _beside_earlier(model: Model, state: State, rows: KeptRows) -> Clusters:
+    """Return clusters of rows of counts where those of the earlier rows stay as they are."""
+    whole = as_they_came(model, rows)
+    cut = Recent.cut(whole, before_latest(state.clock), state.tally.ids)
+    before, since = cut.before, cut.since.rows
+    if since is None or not len(before.ids):  # all others are pinned
+        return _found(model, rows, None)
+    found = beside(model, (before.X, before.weights), since.X, since.weights)
+    r = np.zeros((len(rows.weights), found.K))
+    early = np.isin(rows.clocks, since.clocks, invert=True)
+    r[early] = found.r[np.searchsorted(before.ids, rows.ids[early])]
+    r[~early] = found.r[len(before.ids) :]
+    return counted(replace(found, r=r), Sample(model.family, rows.X, rows.weights))
 
 
 def reviewable(model: Model) -> bool:

@@ -23,7 +23,8 @@ def named(
     """Return the ids of new clusters, given the mass (old, new) that moved; and what happened.
 
     A new cluster has the id of the old one that it shares most with, unless another has it: then
-    it was split from that one. Old ones that are ``unseen`` stay as they are. Where rows count by
+    it was split from that one, or has the id of one that most of it has gone to. Old ones that are
+    ``unseen`` stay as they are. Where rows count by
     their age, a cluster that took in a new subject leaves its id to the old one. ``may`` (old, new)
     says which ids they may have; None: all. In models that forget, clusters fade that are left with
     such as may not have their id.   Consumes: the lineage of the state.
@@ -31,9 +32,11 @@ def named(
     old = state.tally.ids
     ids = np.full(flow.shape[1], -1, dtype=np.int64)
     taken = np.zeros(len(old), dtype=bool)
+    most = (flow > 0) & ((flow == flow.max(axis=0)) | (flow == flow.max(axis=1, keepdims=True)))
+    allowed = most if may is None else most & may
     for place in np.argsort(-flow, axis=None, kind="stable"):
         k, j = np.unravel_index(place, flow.shape)
-        if flow[k, j] > 0 and not taken[k] and ids[j] < 0 and (may is None or may[k, j]):
+        if allowed[k, j] and not taken[k] and ids[j] < 0:
             ids[j], taken[k] = old[k], True
     births = []
     for j in np.flatnonzero(ids < 0):
