@@ -68,6 +68,7 @@ def write(path, n, centre, seed):
 def stream(tmp_path):
     write(tmp_path / "My rows.jsonl", 300, 0.0, 0)
     options = "--follow", "--live", "0", "--max-wait", "0.1", "--checkpoint", "model.evermix"
+    options += "--out", "out.jsonl"
     process = children.start(tmp_path, "stream", "My rows.jsonl", *options)
     yield tmp_path, process, until(lambda: said_port(tmp_path))
     if process.is_alive():
@@ -101,6 +102,27 @@ def test_a_stream_is_watched_while_it_runs_and_clusters_are_named(stream):
     said = (folder / "stderr").read_text()
     assert "My rows.jsonl until a signal (Ctrl-C) ends it." in said
     assert said.rstrip().endswith("--resume --follow")
+
+
+def test_a_change_that_was_answered_outlives_a_kill(stream):
+    """The checkpoint that holds it is in step with the lines, so that a resume answers once."""
+    folder, process, port = stream
+    name = "/models/my-rows"
+    until(lambda: ask(port, "GET", f"{name}/clusters")[1].get("rows") == 300)
+    (only,) = ask(port, "GET", f"{name}/clusters")[1]["clusters"]
+    for i in range(5):  # a checkpoint of each change is newer than those that come by the clock
+        write(folder / "My rows.jsonl", 20, 0.0, i)
+        given = {"cluster": only["id"], "name": f"name {i}"}
+        assert ask(port, "POST", f"{name}/rename", given)[0] == 200
+    os.kill(process.pid, signal.SIGKILL)
+    assert children.finish(process) == -signal.SIGKILL
+    assert em.load(folder / "model.evermix").card(only["id"]).name == "name 4"
+    write(folder / "My rows.jsonl", 20, 0.0, 5)
+    process, _ = resumed(folder)
+    until(lambda: saved_rows(folder) == 420)
+    stopped(process)
+    rows = [line["id"] for line in children.lines(folder / "out.jsonl")]
+    assert rows == list(range(420))
 
 
 def test_a_stream_takes_rows_from_its_source_alone(stream):
@@ -192,7 +214,7 @@ def test_the_page_that_stays_after_the_last_row_knows_of_it(monkeypatch, capsys)
     with ThreadPoolExecutor(1) as others:
         with shown.learning(SimpleNamespace(ids=range(300))):
             mix.partial_fit(X)
-        assert list(shown.stay(Signal())) == []
+        shown.stay(Signal(), lambda: found.append("saved"))
     shown.close()
     assert [answer["rows"] for answer in found] == [300]
 
@@ -227,6 +249,7 @@ def points_of(port):
 def resumed(folder, *options):
     """Go on with a stream, and return the process and its port."""
     files = "My rows.jsonl", "--checkpoint", "model.evermix", "--max-wait", "0.1"
+    files += "--out", "out.jsonl"
     process = children.start(folder, "stream", *files, "--resume", "--follow", *options)
     return process, until(lambda: said_port(folder)) if "--live" in options else None
 

@@ -4,11 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import numpy as np
+import pytest
 
 import evermix as em
 from evermix.service import watched as watching
 from evermix.service.plans import Plan
 from evermix.service.watched import Watched
+from evermix.service.worker import UnavailableError
 
 PATIENCE = 60  # seconds for what another thread does at once
 
@@ -27,10 +29,33 @@ def test_readers_see_the_last_rows_and_names_while_a_stream_waits_for_more():
         id = int(mix.cluster_ids_[0])
         body = b'{"cluster": %d, "name": "all"}' % id
         answer = watched.submit("rename", "json", body)
-        assert watched.turn() and answer.result()["name"] == "all"
+        watched.turn(lambda: None)
+        assert answer.result()["name"] == "all"
         with watched.idle():
             found = others.submit(watched.snapshot).result()
     assert found.mix.lineage_.hand.names == {id: "all"}
+
+
+def test_a_person_hears_of_a_change_once_it_is_saved():
+    """Then it outlives a kill; and not at all if it could not be saved."""
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    mix = em.Mixture(random_state=0).partial_fit(X)
+    watched, saved = Watched(mix, 100, Plan("vectors"), lambda: (None, {})), []
+    body = b'{"cluster": %d, "name": "all"}' % mix.cluster_ids_[0]
+    answer = watched.submit("rename", "json", body)
+    watched.turn(lambda: saved.append((answer.done(), set(mix.lineage_.hand.names.values()))))
+    assert saved == [(False, {"all"})] and answer.result()["name"] == "all"
+    watched.turn(lambda: saved.append("again"))
+    assert len(saved) == 1  # nothing was done
+
+    def fails():
+        raise OSError("the disk is full")
+
+    answer = watched.submit("rename", "json", body)
+    with pytest.raises(OSError, match="full"):
+        watched.turn(fails)
+    with pytest.raises(UnavailableError, match="could not be saved"):
+        answer.result()
 
 
 def test_a_reader_who_asks_while_a_copy_is_made_finds_a_newer_one_next_time(monkeypatch):
@@ -60,8 +85,8 @@ def test_a_reader_who_asks_while_a_copy_is_made_finds_a_newer_one_next_time(monk
         assert others.submit(watched.snapshot).result().rows == 0
         monkeypatch.setattr(watched.core, "snapshot", slowly_copied)
         first = others.submit(early)
-        watched.turn()
+        watched.turn(lambda: None)
         assert first.result().rows == 0
         learn(200)
-        watched.turn()
+        watched.turn(lambda: None)
         assert others.submit(watched.snapshot).result().rows == 200

@@ -72,7 +72,7 @@ class Watched:
         self._learning.acquire()
         self._shown = Core.new(Plan("vectors"))
         self._jobs: deque[tuple[str, bytes, Future[Any]]] = deque()
-        self.turn()
+        self._show()
 
     # ---- from other threads ----------------------------------------------------------------
 
@@ -126,9 +126,12 @@ class Watched:
         finally:
             self._learning.acquire()
 
-    def turn(self) -> bool:
-        """Do what people want, and return whether that was something; show how it is now."""
-        done = False
+    def turn(self, keep: Callable[[], None]) -> None:
+        """Do what people want, and show how it is now.
+
+        They get their answers once ``keep`` has saved what was done.
+        """
+        answers = list[tuple[Future[Any], dict[str, Any]]]()
         while self._jobs:
             action, body, future = self._jobs.popleft()
             if not future.set_running_or_notify_cancel():
@@ -139,11 +142,25 @@ class Watched:
             except Exception as error:
                 future.set_exception(error)
             else:
-                done = True
-                future.set_result(result)
+                answers.append((future, result))
         self.clusters = self.core.n_clusters
         self._show()
-        return done
+        if answers:
+            self._answer(answers, keep)
+
+    @staticmethod
+    def _answer(
+        answers: Sequence[tuple[Future[Any], dict[str, Any]]], keep: Callable[[], None]
+    ) -> None:
+        """Save what was done, and then say so."""
+        try:
+            keep()
+        except Exception as error:
+            for future, _ in answers:
+                future.set_exception(UnavailableError(f"it could not be saved: {error}"))
+            raise
+        for future, result in answers:
+            future.set_result(result)
 
     def _show(self) -> None:
         """Let readers have a copy of the model as it is now, if they want one."""

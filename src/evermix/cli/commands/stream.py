@@ -165,8 +165,7 @@ class Stream(Run):
                         self._end()
                         return
                     self._take(chunk if settings.to is None else placed(chunk))
-                    if self._live.turn():  # by hand
-                        self._to_save()
+                    self._live.turn(self._save_again)
                     progress.update(totals.offset, n_held(self.model) if totals.rows else None)
                     due = self.timer.due or self._files != self._saved_files
                     due |= self._warm_up is not None  # so that no text which was answered is lost
@@ -303,9 +302,12 @@ class Stream(Run):
         """Learn until the end; then the page of a file stays until the person there ends it."""
         super()._go(interrupts)
         if self.settings.drain or not self.settings.follow:
-            for _ in self._live.stay(interrupts):
-                self._to_save()
-                self.save()
+            self._live.stay(interrupts, self._save_again)
+
+    def _save_again(self) -> None:
+        """Write a checkpoint although no rows were learnt since the last."""
+        self._to_save()
+        self.save()
 
     def save(self) -> None:
         """Write a checkpoint, unless nothing was learnt since the last."""

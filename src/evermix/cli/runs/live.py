@@ -88,18 +88,19 @@ class Live:
         """Return a context in which the stream waits for rows, and its page is up to date."""
         return nullcontext() if self._watched is None else self._watched.idle()
 
-    def turn(self) -> bool:
-        """Do what people want, and return whether that has changed the model."""
-        return self._watched is not None and bool(self._watched.turn())
+    def turn(self, keep: Callable[[], None]) -> None:
+        """Do what people want, save it with ``keep`` if there is something, and answer them."""
+        if self._watched is not None:
+            self._watched.turn(keep)
 
     def ended(self) -> bool:
         """Post what waits, since no rows come for now; return whether a checkpoint is to say so."""
         return self._announcing is not None and bool(self._announcing.ended())
 
-    def stay(self, interrupts: Interrupts) -> Iterator[None]:
+    def stay(self, interrupts: Interrupts, keep: Callable[[], None]) -> None:
         """Keep the page until a signal comes, if a person is at a terminal to send one.
 
-        Yields after every change by hand.
+        Changes by hand are saved with ``keep``.
         """
         if self._watched is None:
             return
@@ -114,8 +115,7 @@ class Live:
             while True:
                 with self.idle(), interrupts.allowed():
                     time.sleep(PAUSE)
-                if self.turn():
-                    yield
+                self.turn(keep)
 
     def notes(self) -> dict[str, Any]:
         """Return what a checkpoint holds, so that every cluster is posted once."""
