@@ -77,6 +77,24 @@ def test_words_of_clusters_come_from_the_texts(folder, command, option):
     assert "Gaussian" in described["family"] and described["chosen_since"]
 
 
+def test_the_field_of_vectors_is_remembered(folder):
+    """By all commands that read rows for a model, also where their texts have a name of their own.
+
+    So they say what they say where both fields are named again.
+    """
+    lines = (folder / "texts.jsonl").read_text().replace('"text"', '"body"')
+    (folder / "rows.jsonl").write_text(lines)
+    named = "--vector-field", "emb", "--text-field", "body"
+    evermix("stream", "rows.jsonl", *named, "--out", "out.jsonl", "--checkpoint", "m.evermix")
+    for command in ("predict", "explain"):
+        run = command, "m.evermix", "rows.jsonl"
+        said = [evermix(*run, *more).stdout for more in ((), named[:2], named)]
+        assert said[0] and len(set(said)) == 1
+    evermix("edit", "m.evermix", "split", "0", "--rows", "rows.jsonl")
+    evermix("report", "m.evermix", "--rows", "rows.jsonl", "--out", "page.html")
+    assert (folder / "page.html").exists()
+
+
 def test_quiet_says_nothing_of_the_family(folder):
     evermix("fit", "texts.jsonl", "--embed", "own_embedding:embed", "--out", "a.jsonl", "-q")
     assert not evermix("stream", "texts.jsonl", "--out", "b.jsonl", "-q").stderr

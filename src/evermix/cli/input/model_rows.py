@@ -93,7 +93,10 @@ def check_texts_learnt(path: Any, extra: dict[str, Any], lost: str) -> None:
 def open_rows_of(
     settings: Settings, mix: Mixture, text: TextCounter | None, **reading: Any
 ) -> Source:
-    """Open the source of these settings for a mixture; ``reading`` is that of ``open_rows``."""
+    """Open the source of these settings for a mixture; ``reading`` is that of ``open_rows``.
+
+    A model of vectors, so without ``text``, takes the vector of a row that has a text too.
+    """
     kind = "table" if hasattr(mix, "levels_") else settings.kind
     written = {name: writing.unit for name, writing in vars(mix).get("written_", {}).items()}
     units = {name: unit for name, unit in written.items() if unit} | settings.values.get(
@@ -105,6 +108,7 @@ def open_rows_of(
             None if text else n_columns(mix),
             kind=kind,
             units=units,
+            beside=text is None,
             **known_kinds(mix),
             **reading,
         )

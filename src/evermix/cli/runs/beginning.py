@@ -94,11 +94,8 @@ def _of_model(settings: Settings) -> Beginning:
     text: TextCounter | None = with_function(text_of(extra), settings)
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of the rows of the stream
-    read = reading(settings)
-    beside = isinstance(text, EmbeddedTexts) and text.name is None
-    if beside:  # vectors come with texts
-        read["beside"] = True
-    source = open_rows_of(settings, mix, None if beside else text, **read)
+    beside = isinstance(text, EmbeddedTexts) and text.name is None  # vectors come with texts
+    source = open_rows_of(settings, mix, None if beside else text, **reading(settings))
     if beside and not source.beside:
         text = None
     check_times(source, mix.forgetting)
