@@ -38,8 +38,14 @@ def test_every_row_birth_and_end_is_there_once(size):
     for name in ("scored", "log_predictive"):
         both = [sum(getattr(point, name) for point in points) for points in (past, seen)]
         assert both[0] == pytest.approx(both[1])
-    births = [p.marks.get("birth", (0, []))[0] for p in past]
-    assert sum(births) == lineage.next_id
+    for points in (past, seen):  # those that reviews have split off apart, as in reports
+        count = {
+            what: sum(p.marks.get(what, (0, []))[0] for p in points) for what in ("birth", "split")
+        }
+        assert count == {
+            "birth": lineage.next_id - len(lineage.parents),
+            "split": len(lineage.parents),
+        }
     ends = [p.marks[what][0] for p in past for what in ("merge", "death") if what in p.marks]
     assert sum(ends) == sum(ended >= 0 for ended in lineage.ended)
 

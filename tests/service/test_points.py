@@ -42,8 +42,8 @@ def test_points_add_up_to_what_was_learnt(sizes):
     total = sum(step.log_predictive for step in core.mix.history_)
     assert sum(point.log_predictive for point in found) == pytest.approx(total, rel=1e-9)
     assert found[-1].clusters == core.mix.n_clusters_
-    born = sum(point.marks.get("birth", (0, []))[0] for point in found)
-    assert born == core.mix.lineage_.next_id
+    births = [point.marks.get(what, (0, []))[0] for point in found for what in ("birth", "split")]
+    assert sum(births) == core.mix.lineage_.next_id
     ended = [point.marks.get(what, (0, []))[0] for point in found for what in ("merge", "death")]
     assert sum(ended) == sum(clock >= 0 for clock in core.mix.lineage_.ended)
 

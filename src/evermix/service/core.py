@@ -28,7 +28,7 @@ from evermix.io.text_counter import CountedTexts, TextCounter
 from evermix.service.bodies import BodyError, Observations, columns
 from evermix.service.confirming import Confirming, Questions
 from evermix.service.edits import check_edit, edited, parsed_edit
-from evermix.service.events import Events, at_row, lives
+from evermix.service.events import Events, at_row, lives, marked
 from evermix.service.forms import taken
 from evermix.service.log import Record, Safe
 from evermix.service.plans import Plan
@@ -372,7 +372,7 @@ class Core:
         self.remembered.add([given["id"]])
         self.events.add(**done | {"type": action, "time": record.time, "clock": mix.state_.clock})
         for event in self._tell(before, record.time):
-            self.timeline.mark(event["type"], event["cluster"])
+            self.timeline.mark(marked(event), event["cluster"])
         return done
 
     def checked_edit(self, action: str, body: bytes) -> dict[str, Any]:

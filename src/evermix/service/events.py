@@ -61,6 +61,11 @@ def at_row(mix: Mixture) -> dict[str, Any]:
     return {"clock": clock} | ({} if when is None else {"row_time": when})
 
 
+def marked(event: Event) -> str:
+    """Return what a birth or an end is on the timeline: "split" if it was from another cluster."""
+    return "split" if "from" in event else str(event["type"])
+
+
 def lives(
     mix: Mixture, next_id: int, alive: Sequence[int], when: Mapping[str, Any]
 ) -> Iterator[Event]:

@@ -9,6 +9,7 @@ import numpy as np
 from evermix._xp import Floats
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.held import held, lasting, n_held
+from evermix.service.events import marked
 from evermix.service.timeline import LEVEL, ROWS, Point, counted
 from evermix.state import Lineage
 
@@ -103,4 +104,4 @@ def mark(
         id = event["cluster"]
         when = lineage.found_at(id) if event["type"] == "birth" else lineage.ended[id]
         at = min(int(np.searchsorted(ends, when)), len(found) - 1)
-        found[at].mark(event["type"], [id])
+        found[at].mark(marked(event), [id])

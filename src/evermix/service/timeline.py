@@ -40,8 +40,8 @@ class Point:
     others : int
         Rows of all other clusters.
     marks : dict of str to (int, list of int)
-        How many clusters were born, merged and ended ("birth", "merge", "death"), and the ids of
-        the first few.
+        How many clusters were born, split off others, merged and ended ("birth", "split",
+        "merge", "death"), and the ids of the first few.
     at : str, float or None
         When the last of them came, a date or a number, if rows have times of their own.
     """

@@ -102,9 +102,9 @@ function drawTable() {
   const {flow} = view, table = byId("table").querySelector("table");
   if (!flow || !byId("table").open) return;
   const {rows, mean} = view.timeline.curves(1), at = new Map(rows.map((value, i) => [value, mean[i]]));
-  const heads = ["rows", ...(flow.when ? ["until"] : []), "clusters", "fit to new rows so far", "born", "merged", "ended", ...flow.ids.map(id => called(id, clusters.name(id)))];
+  const heads = ["rows", ...(flow.when ? ["until"] : []), "clusters", "fit to new rows so far", "born", "split", "merged", "ended", ...flow.ids.map(id => called(id, clusters.name(id)))];
   const lines = flow.bins.map((bin, i) => {
-    const value = at.get(bin.rows), marks = ["birth", "merge", "death"].map(what => whole(bin.marks[what]?.n ?? 0));
+    const value = at.get(bin.rows), marks = ["birth", "split", "merge", "death"].map(what => whole(bin.marks[what]?.n ?? 0));
     return [whole(bin.rows), ...(flow.when ? [flow.when(bin.rows)] : []), whole(bin.clusters), value === undefined || value === null ? "" : shown(Number(value.toPrecision(4))), ...marks, ...flow.ids.map((_, k) => percent(flow.layers[k][i]))];
   }).reverse();
   table.replaceChildren(make("thead", {}, make("tr", {}, ...heads.map(text => make("th", {scope: "col"}, text)))),

@@ -3,7 +3,7 @@ import {COLOURS, OTHERS, clock} from "./charts.js";
 
 const LAYERS = COLOURS.length;
 const GROWING = 3, GROWTH = 2, LEAST = 0.01;  // as in reports (flow.py)
-const MARKS = {birth: "born", merge: "merged", death: "ended"};
+const MARKS = {birth: "born", split: "split", merge: "merged", death: "ended"};
 
 function join(bin, later) {
   bin.rows = later.rows;

@@ -14,7 +14,7 @@ export function described(event, name) {
     pin: () => ["hand", `${who} was pinned`],
     unpin: () => ["hand", `${who} was unpinned`],
     undo: () => ["hand", `undone by hand: ${event.undone} of ${who}`],
-    birth: () => ["born", event.from === undefined ? `${who} was born` : `${who} was split off ${called(event.from, name(event.from))}`],
+    birth: () => event.from === undefined ? ["born", `${who} was born`] : ["split", `${who} was split off ${called(event.from, name(event.from))}`],
     confirmed: () => ["confirmed", `${who} is confirmed, with ${counted(event.size, "row")}`],
     death: () => ["ended", event.why === "faded" ? `${who} has faded` : `${who} was dropped`],
     lost: () => ["ended", `events ${event.from} to ${event.to} were missed`],
@@ -31,6 +31,6 @@ export function summed(events, name) {
     const {kind} = described(event, name);
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
-  const names = {born: "clusters born", confirmed: "confirmed", merged: "merged", ended: "ended", hand: "changed by hand"};
+  const names = {born: "clusters born", split: "split off", confirmed: "confirmed", merged: "merged", ended: "ended", hand: "changed by hand"};
   return [...kinds].map(([kind, n]) => `${whole(n)} ${names[kind]}`).join(", ");
 }
