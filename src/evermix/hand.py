@@ -12,6 +12,12 @@ UNDO = "undo"  # which leaves no change
 CHANGES = MERGE, SPLIT, PIN, UNPIN, RENAME
 LONGEST = 200  # letters of a name
 
+NOTHING_TO_UNDO = (
+    "there is nothing to undo: only the last change by hand can be undone, and only until rows are "
+    "learnt. What is done then can be changed by hand: rename a cluster again; split a merged one, "
+    "into two parts by the rows that are there; merge those that were split; pin or unpin."
+)
+
 
 class Change(NamedTuple):
     """Something that a person has done.

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from evermix.hand import NOTHING_TO_UNDO
+
 
 @pytest.fixture(scope="module")
 def model(service):
@@ -163,7 +165,7 @@ def test_undo_gives_back_what_was_there(model):
     _soon(lambda: model.get("/models/a/clusters")[1]["clusters"] == before)
     assert model.post("/models/a/undo", {"id": "back"}) == (200, {"duplicate": True})
     status, answer = model.post("/models/a/undo", {})
-    assert status == 422 and "nothing to undo" in answer["error"]
+    assert status == 422 and NOTHING_TO_UNDO in answer["error"]
 
 
 def test_records_and_texts(service):

@@ -4,7 +4,7 @@ from typing import Any
 
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.held import absent, cluster_id
-from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNDO, UNPIN
+from evermix.hand import MERGE, NOTHING_TO_UNDO, PIN, RENAME, SPLIT, UNDO, UNPIN
 from evermix.service.bodies import BodyError, checked_id, parsed_object, shown, whole
 
 EDITS = {  # by action: the entries of its body
@@ -52,10 +52,7 @@ def check_edit(mix: Mixture, action: str, given: dict[str, Any], begun: bool) ->
     Raises BodyError if a model, which has ``begun`` to learn or not, cannot be changed so.
     """
     if action == UNDO and not (begun and mix.learner_.before):
-        raise BodyError(
-            "there is nothing to undo: only the last change by hand can be undone, and only "
-            "until rows are learnt."
-        )
+        raise BodyError(NOTHING_TO_UNDO)
     known = set(mix.cluster_ids_.tolist() if begun else [])
     called = given["clusters"]
     if not known and called:

@@ -17,7 +17,7 @@ from evermix.estimators.mixture.held import absent, cluster_id
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings, parameters_of
 from evermix.estimators.plain_words import ids_in_words
-from evermix.hand import PIN, RENAME, UNPIN, Change, new_name
+from evermix.hand import NOTHING_TO_UNDO, PIN, RENAME, UNPIN, Change, new_name
 from evermix.state import State
 
 
@@ -35,8 +35,9 @@ class ByHand(CardQuestions):
 
         Labels stay ids, and a name must not be a whole number, as they are. The name stays with the
         cluster, also when others become part of it; if it becomes part of one without a name, that
-        gets it. None takes the name away. Samplers have no clusters to name: those of a draw are
-        gone with the next one.
+        gets it. It does not keep the cluster whole: a review may split a part from it, which has no
+        name, unless it is pinned (:meth:`pin`). None takes the name away. Samplers have no clusters
+        to name: those of a draw are gone with the next one.
 
         Examples
         --------
@@ -173,10 +174,7 @@ class ByHand(CardQuestions):
         """
         check_is_fitted(self)
         if self.learner_.before is None:
-            raise ValueError(
-                "there is nothing to undo: only the last change by hand can be undone, and only "
-                "until rows are learnt. Rename, merge, split, pin or unpin clusters anew."
-            )
+            raise ValueError(NOTHING_TO_UNDO)
         undone = self.learner_.state.lineage.hand.changes[-1]
         self.learner_ = self.learner_.before
         return undone
