@@ -8,9 +8,11 @@ import time
 import numpy as np
 import pytest
 
+from evermix.cli.commands import stream
 from evermix.cli.input.awaited import awaited
 from evermix.io.similar_names import did_you_mean
 from helpers import children
+from helpers.commands import evermix
 
 if os.name != "posix":
     pytest.skip("needs POSIX signals", allow_module_level=True)
@@ -70,6 +72,20 @@ def test_a_stream_says_so_at_once_and_learns_what_comes(folder):
     finally:
         os.kill(process.pid, signal.SIGINT)
         assert children.finish(process) == 130
+
+
+def test_the_page_of_a_stream_opens_with_its_first_rows(folder, monkeypatch):
+    """Until then nothing answers at its port, and so nobody is sent there."""
+
+    def come(settings):
+        raise ValueError("the first rows")
+
+    monkeypatch.setattr(stream, "begun", come)
+    for live in ((), ("--live", "0")):
+        said = evermix("stream", "empty.jsonl", "--follow", "--out", "o", *live, status=1).stderr
+        assert said.index("ends it.") < said.index("the first rows")
+        assert ("The page of --live opens with the first of them." in said) == bool(live)
+        assert "watch it at" not in said
 
 
 def test_a_quiet_stream_says_nothing(folder):

@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("orjson")
 
+from evermix.cli.runs.stream_notes import from_named
 from evermix.service.adopting import read
 from evermix.service.bodies import observations
-from evermix.service.confirming import FEWEST
+from evermix.service.confirming import FEWEST, announced
 from evermix.service.core import LEARN, Core
 from evermix.service.log import Record
 from evermix.service.plans import Plan
@@ -63,6 +64,23 @@ def test_a_new_subject_is_confirmed_with_the_next_rows():
     assert event["example"] == {"id": "2 4"} and event["size"] == FEWEST
     assert event["iso_time"].startswith("2001-09-09T") and event["iso_time"].endswith("+00:00")
     assert len(event["words"]) == 2 and "9" in event["words"][0]
+
+
+def test_a_new_cluster_says_the_name_of_the_one_that_it_was_split_from():
+    """In what is posted, and at the end of a stream."""
+    core = Core.new(Plan("vectors"))
+    _send(core, _rows(200))
+    mix = core.mix
+    old = mix.merge_clusters(mix.cluster_ids_[:2])
+    plain = mix.card(new := mix.split_cluster(old))
+    assert plain.parent == old and "from_name" not in announced(mix, plain, {}, {}, 0.0)
+    assert not list(from_named(mix, 0))
+    mix.rename(old, "billing")
+    event = announced(mix, mix.card(new), {}, {}, 0.0)
+    assert event["from"] == old and event["from_name"] == "billing"
+    (said,) = from_named(mix, new)
+    assert f"{new} from {old} (billing)" in said
+    assert not list(from_named(mix, new + 1))  # an earlier run has said so
 
 
 def test_clusters_that_wait_are_saved():

@@ -156,6 +156,8 @@ def announced(
         event["name"] = card.name
     if card.parent is not None:
         event["from"] = card.parent
+        if card.parent in mix.lineage_.hand.names:
+            event["from_name"] = mix.lineage_.hand.names[card.parent]
     if card.since is not None:
         event["since"] = card.since
     event |= {

@@ -41,7 +41,13 @@ from evermix.cli.runs.next_files import (
 )
 from evermix.cli.runs.resuming import check_resumed, read_checkpoint
 from evermix.cli.runs.run import Run
-from evermix.cli.runs.stream_notes import Totals, check_notes, lives, outdated
+from evermix.cli.runs.stream_notes import (
+    Totals,
+    check_notes,
+    from_named,
+    lives,
+    outdated,
+)
 from evermix.cli.runs.taken_names import names_output
 from evermix.cli.runs.warm_up import WarmUp, check_waiting, first_counter, with_warm_up
 from evermix.engines.batch import Info
@@ -105,6 +111,7 @@ class Stream(Run):
         self._beside.check(source)
         self._out = open_stream_answers(settings, self.positions.get("out"), notes, self._beside)
         rows = rows_learnt(model.learner_.shown) if model.__sklearn_is_fitted__() else 0
+        self._first_id = model.lineage_.next_id if rows else 0  # of clusters that this run finds
         about = source.kind, rows, notes
         self._live = Live(settings, model, *about, lambda: self.text)
 
@@ -118,7 +125,8 @@ class Stream(Run):
         """Open the source and start with its first row."""
         if settings.resume:
             check_nothing_lost(settings)
-        note_awaited(settings)
+        page = " The page of --live opens with the first of them."
+        note_awaited(settings, page if settings.live is not None else "")
         return cls(*begun(settings))
 
     @classmethod
@@ -394,6 +402,7 @@ class Stream(Run):
     def _outdated(self) -> Iterator[str]:
         if self.totals.rows:
             yield from outdated(self.settings, self.model)
+            yield from from_named(self.model, self._first_id)
 
     def _remarks(self) -> Iterator[str]:
         if self.totals.rows:

@@ -12,11 +12,14 @@ from evermix.io.sources.follow import SUFFIXES, names_followed
 SIMILAR = 0.8  # names of files, of which one may come later
 
 
-def note_awaited(settings: Settings) -> None:
-    """Say what is waited for, unless there is something to read or nobody wants to know."""
+def note_awaited(settings: Settings, then: str = "") -> None:
+    """Say what is waited for, unless there is something to read or nobody wants to know.
+
+    ``then`` is what begins with the first rows.
+    """
     if settings.follow and not (settings.values.get("drain") or settings.quiet):
         for line in awaited(settings.sources):
-            note(f"{line} Waiting for rows until a signal (Ctrl-C) ends it.")
+            note(f"{line} Waiting for rows until a signal (Ctrl-C) ends it.{then}")
 
 
 def awaited(sources: Iterable[str]) -> Iterator[str]:

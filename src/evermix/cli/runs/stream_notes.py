@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evermix._schema import check_number
-from evermix._words import counted
+from evermix._words import counted, listed
 from evermix.cli.options.settings import Settings
 from evermix.cli.output import broker_lines
 from evermix.cli.runs.going_on import shown_source
@@ -19,6 +19,7 @@ from evermix.io.brokers import is_address
 from evermix.io.sources import Mark
 from evermix.state import ALIVE, DROPPED, FADED, Lineage
 
+SHOWN = 5  # clusters that were split from ones with names
 RELABELLED = 0.1  # share of rows in other clusters than their lines say, from which on it is said
 
 
@@ -135,6 +136,14 @@ def relabelled(mix: Mixture) -> float:
             given[id] = given.get(id, 0.0) + mass
     left = sum(max(mass - holds.get(id, 0.0), 0.0) for id, mass in given.items() if id != -1)
     return left / (sum(given.values()) or 1.0)
+
+
+def from_named(mix: Mixture, first: int) -> Iterator[str]:
+    """Yield which clusters with ids from ``first`` on were split from clusters with names."""
+    names, parents = mix.lineage_.hand.names, mix.lineage_.parents
+    new = (id for id in mix.cluster_ids_.tolist() if id >= first and parents.get(id) in names)
+    if said := [f"{id} from {parents[id]} ({names[parents[id]]})" for id in new]:
+        yield f"split from clusters with names: {listed(said, SHOWN)}; a pin keeps a cluster whole"
 
 
 def outdated(settings: Settings, mix: Mixture) -> Iterator[str]:
