@@ -117,9 +117,14 @@ def test_coarse_topics(folder):
             assert row["coarse"].startswith("0:") and all(
                 len(cell.split(":")) == 2 for cell in row["topics"].split()
             )
-    evermix("edit", "t.evermix", "rename", 0, "invoices")
-    called = "invoices" + f" and {model.n_topics_ - 1} more" * (model.n_topics_ > 1)
-    assert f"{called}: " in evermix("info", "t.evermix", "--coarse", 1).stdout
+    *large, small = model.coarse_topics(1)[0].topics
+    for topic in large or [small]:
+        evermix("edit", "t.evermix", "rename", topic, f"invoices {topic}")
+    called = ", ".join(f"invoices {topic}" for topic in large or [small]) + " and 1 more" * bool(
+        large
+    )
+    described = json.loads(evermix("info", "t.evermix", "--coarse", 1, "--json").stdout)["coarse"]
+    assert described[0]["name"] == called and described[0]["renamed"]
     evermix("predict", "t.evermix", "texts.jsonl", "--coarse", 1, "--out", "n.jsonl", "--quiet")
     assert {line["coarse"][0]["name"] for line in json_lines("n.jsonl")} == {called}
 

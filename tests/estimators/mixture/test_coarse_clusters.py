@@ -107,6 +107,18 @@ def test_coarse_clusters_have_sizes_and_traits():
     assert mix.coarse_clusters(1)[0].traits == ()
 
 
+def test_a_coarse_cluster_is_called_as_most_of_its_rows_are():
+    places = np.repeat([[0.0, 0.0], [7.0, 0.0], [90.0, 0.0]], [300, 100, 200], axis=0)
+    X = np.random.default_rng(0).normal(size=(600, 2)) + places
+    mix = em.Mixture(random_state=0).fit(X)
+    many, few = mix.coarse_clusters(2)[0].clusters
+    mix.rename(few, "few")
+    assert [one.name for one in mix.coarse_clusters(2)] == ["", ""]
+    assert "name" not in mix.coarse_clusters(2)[0].to_dict()
+    mix.rename(few, None).rename(many, "many")
+    assert [one.name for one in mix.coarse_clusters(2)] == ["many and 1 more", ""]
+
+
 def test_statistics_of_coarse_clusters_are_sums():
     family, X = CASES["gaussian"]
     sums = [statistics(family, X, np.arange(k, len(X), 3)) for k in range(3)]

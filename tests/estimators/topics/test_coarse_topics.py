@@ -111,9 +111,14 @@ def test_a_coarse_topic_is_called_as_its_topics_are(fitted):
     model, _ = fitted
     plain = model.coarse_topics(2)
     assert [one.name for one in plain] == ["", ""] and "name" not in plain[0].to_dict()
-    large, *_, small = plain[0].topics
-    named = copy.deepcopy(model).rename(small, "tide").rename(large, "harbour")
+    *large, small = plain[0].topics
+    named = copy.deepcopy(model).rename(small, "tide")
+    assert [one.name for one in named.coarse_topics(2)] == ["", ""]  # of few of its words
+    named.rename(small, None)
+    for topic in large:
+        named.rename(topic, f"harbour {topic}")
     found = named.coarse_topics(2)
-    assert [one.name for one in found] == [f"harbour, tide and {len(found[0].topics) - 2} more", ""]
+    names = ", ".join(f"harbour {topic}" for topic in large)
+    assert [one.name for one in found] == [f"{names} and 1 more", ""]
     assert found[0].to_dict()["name"] == found[0].name
     assert [one.topics for one in found] == [one.topics for one in plain]

@@ -63,14 +63,13 @@ def _clusters(mix: Mixture, extra: dict[str, Any], n: int) -> list[Described]:
         )
         if naming and not each.name:
             one["name"] = ", ".join(naming[:SHOWN])
-        described.append(one | _given(each.clusters, mix.lineage_.hand.names))
+        described.append(one | _given(each.name, each.clusters, mix.lineage_.hand.names))
     return described
 
 
-def _given(parts: Sequence[int], names: Mapping[int, str]) -> Described:
-    """Return the names that people gave to parts, by id, and whether there are any."""
-    given = {id: names[id] for id in parts if id in names}
-    return {"names": given, "renamed": bool(given)}
+def _given(name: str, parts: Sequence[int], names: Mapping[int, str]) -> Described:
+    """Return the names that people gave to parts, by id, and whether the whole is called so."""
+    return {"names": {id: names[id] for id in parts if id in names}, "renamed": bool(name)}
 
 
 def _words_of_texts(mix: Mixture, text: Any, found: list[CoarseCluster]) -> dict[int, list[str]]:
@@ -91,7 +90,7 @@ def _words_of_texts(mix: Mixture, text: Any, found: list[CoarseCluster]) -> dict
 
 def _topics(model: TopicModel, extra: dict[str, Any], n: int) -> list[Described]:
     found = model.coarse_topics(n, saved_words(model, extra))
-    return [each.to_dict() | _given(each.topics, model.names_) for each in found]
+    return [each.to_dict() | _given(each.name, each.topics, model.names_) for each in found]
 
 
 _DESCRIBE: dict[type, Callable[..., list[Described]]] = {Mixture: _clusters, TopicModel: _topics}

@@ -38,7 +38,7 @@ class CoarseCluster:
         What sets it apart most, first.
     name : str
         The names that people gave to its clusters, the largest first, and how many others it has;
-        "" if none has a name.
+        "" if those with a name hold less than half of its rows.
     """
 
     id: int
@@ -126,7 +126,7 @@ class CoarseQuestions:
             size = float(whole.mass[k])
             traits = traits_of(model.family, whole, k, columns)[0]
             clusters, share = tuple(tally.ids[own].tolist()), size / float(whole.mass.sum())
-            name = name_of(clusters, given)
+            name = name_of(dict(zip(clusters, tally.mass[own].tolist(), strict=True)), given)
             found.append(CoarseCluster(int(whole.ids[k]), clusters, size, share, traits, name))
         return found
 

@@ -1,6 +1,6 @@
 """A tree over clusters in which those are joined first that are best described as one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -99,14 +99,21 @@ def fused(tally: Tally, names: Ints) -> Tally:
     return Tally.of(ids, mass, stats, {}, tally.layout)
 
 
-def name_of(parts: Sequence[int], names: Mapping[int, str]) -> str:
-    """Return the names that people gave to parts, and how many have none; "" if all have none.
+def name_of(parts: Mapping[int, float], names: Mapping[int, str]) -> str:
+    """Return the names that people gave to parts, and how many have none.
+
+    ``parts`` have sizes. "": those with a name are less than half of all together.
 
     Examples
     --------
-    >>> name_of([4, 7], {4: "bus", 7: "tram"}), name_of([4, 7, 9], {7: "tram"}), name_of([4], {})
-    ('bus, tram', 'tram and 2 more', '')
+    >>> names = {4: "bus", 7: "tram"}
+    >>> name_of({4: 9, 7: 2}, names), name_of({7: 5, 9: 3, 2: 1}, names)
+    ('bus, tram', 'tram and 2 more')
+    >>> name_of({9: 3, 7: 2}, names)
+    ''
     """
-    given = [names[part] for part in parts if part in names]
+    given = [part for part in parts if part in names]
+    if not given or 2 * sum(parts[part] for part in given) < sum(parts.values()):
+        return ""
     left = len(parts) - len(given)
-    return ", ".join(given) + (f" and {left} more" if given and left else "")
+    return ", ".join(names[part] for part in given) + (f" and {left} more" if left else "")

@@ -35,7 +35,7 @@ class CoarseTopic:
         Those that set it apart: frequent in it and rare elsewhere.
     name : str
         The names that people gave to its topics, the largest first, and how many others it has; ""
-        if none has a name.
+        if those with a name hold less than half of its words.
     """
 
     id: int
@@ -96,7 +96,9 @@ class CoarseTopics:
             own = np.flatnonzero(place == k)
             topics = tuple(own[np.argsort(-sizes[own], kind="stable")].tolist())
             share = float(sizes[own].sum() / sizes.sum())
-            name = name_of(topics, self.names_)
+            name = name_of(
+                dict(zip(topics, sizes[list(topics)].tolist(), strict=True)), self.names_
+            )
             found.append(CoarseTopic(int(ids[k]), topics, share, tuple(words[k]), name))
         return found
 
