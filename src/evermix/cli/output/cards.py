@@ -24,11 +24,18 @@ Described = dict[str, Any]
 
 
 def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -> list[Described]:
-    """Return the cards of the largest clusters; what is not known is left out."""
+    """Return the cards of the largest clusters; what is not known is left out.
+
+    Names and parents are always there, and None where there is none.
+    """
     plan, clusters, names = mix.model_.forgetting, [], mix.lineage_.hand.names
     words = words_of_texts(mix, text)
     for card in mix.cards(names=column_names(mix, text), top=top):
-        cluster = {name: value for name, value in card.to_dict().items() if value is not None}
+        cluster = {
+            name: value
+            for name, value in card.to_dict().items()
+            if value is not None or name in ("name", "parent")
+        }
         for near in cluster["nearest"]:
             near |= {"name": names[near["id"]]} if near["id"] in names else {}
         if card.parts:
