@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from evermix.io.sources import SourceError, open_source
 from evermix.io.sources.dates import find_order
-from evermix.io.sources.values import read_time
+from evermix.io.sources.values import read_time, typical_time
 from helpers.commands import evermix
 
 DAYS = np.arange("2025-03-28", "2025-04-20", dtype="datetime64[D]")
@@ -197,6 +197,35 @@ def test_the_command_line_reads_them_and_goes_on(tmp_path, monkeypatch):
     assert "the day or the month may come first in" in failed.stderr
 
 
-def test_names_of_months_that_are_labels_of_topics_stay_labels():
-    assert read_time("Apr 2025", labels=True) == "Apr 2025"
-    assert read_time("Apr 6, 2025", labels=True) == np.datetime64("2025-04-06")
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["c. 2005", "2005-02-04", "6 March 2005"], np.datetime64),
+        (["N/A", "January 2005", "unknown", "Feb 2005"], np.datetime64),
+        (["2005", "31/1/2005", "1/2/2005"], np.datetime64),
+        (["May 2005", "spring 2005", "summer 2005"], str),
+        (["2005-02-04", "2005", "2006"], float),
+        ([None, "", "n/a"], type(None)),
+    ],
+)
+def test_most_values_decide_what_times_are(values, kind):
+    assert isinstance(typical_time(values), kind)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_of_a_file_that_are_no_dates_are_bad_wherever_they_stand(tmp_path, order):
+    days, path = ["c. 2005", "2005-02-04", "March 2005", "6 Apr 2005"][::order], tmp_path / "a.csv"
+    path.write_text("text,when\n" + "".join(f"word,{day}\n" for day in days))
+    line = 2 + days.index("c. 2005")
+    with pytest.raises(SourceError, match=f"line {line}: expected .* got 'c. 2005' in 'when'"):
+        list(open_source(path, time_field="when", time_labels=True).chunks(0, 9))
+    source = open_source(path, time_field="when", time_labels=True, skip_bad=True)
+    (chunk,) = source.chunks(0, 9)
+    assert sorted(chunk.times.astype("M8[M]").astype(str)) == ["2005-02", "2005-03", "2005-04"]
+
+
+def test_names_of_months_among_labels_are_labels(tmp_path):
+    labels, path = ["May 2005", "spring 2005", "summer 2005"], tmp_path / "a.csv"
+    path.write_text("text,when\n" + "".join(f"word,{label}\n" for label in labels))
+    (chunk,) = open_source(path, time_field="when", time_labels=True).chunks(0, 9)
+    assert chunk.times.tolist() == labels

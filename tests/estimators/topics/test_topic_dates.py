@@ -24,6 +24,7 @@ WRITTEN = {
     "ISO": DAYS.strftime("%Y-%m-%d").tolist(),
     "with hours": np.array(DAYS.strftime("%Y-%m-%dT%H:%M").tolist()),
     "with dots": DAYS.strftime("%d.%m.%Y").tolist(),
+    "months": DAYS.strftime("%B %Y").tolist(),
 }
 
 

@@ -13,7 +13,7 @@ from evermix._warning import warn
 from evermix._xp import Array
 from evermix.estimators.data.times import plain_times
 from evermix.io.sources.dates import find_order, is_open
-from evermix.io.sources.values import read_time
+from evermix.io.sources.values import read_time, typical_time
 
 PERIODS = {"year": "Y", "month": "M", "day": "D"}
 FEW_TIMES = 3  # with fewer, dates become shorter periods
@@ -113,7 +113,7 @@ def period_of(times: Sequence[Any]) -> str | None:
 def _dates_of(times: Any, n: int) -> Array | None:
     """Return times as datetime64 (n,), or None if they are not dates.
 
-    Texts that name a year or a month, as periods are written, and categories are labels.
+    Texts such as "2021" and "2021-05", as periods are written, and categories are labels.
     ValueError: most are dates, but not all.
     """
     given = plain_times(times, n)
@@ -124,14 +124,14 @@ def _dates_of(times: Any, n: int) -> Array | None:
     texts = list(dict.fromkeys(given))
     if not all(isinstance(text, str) for text in texts) or period_of(texts) in ("year", "month"):
         return None
+    if not isinstance(typical_time(given), np.datetime64):
+        return None
     day_first, read = find_order(texts) is not False, {}  # of years it does not matter
     for text in texts:
         with suppress(ValueError):
-            if isinstance(when := read_time(text, labels=True, day_first=day_first), np.datetime64):
+            if isinstance(when := read_time(text, day_first=day_first), np.datetime64):
                 read[text] = when
     others = [row for row, text in enumerate(given) if text not in read]
-    if 2 * len(others) >= len(given):
-        return None
     if others:
         raise ValueError(
             f"times are dates such as {next(iter(read))!r}, but that of row {others[0]} is none, "

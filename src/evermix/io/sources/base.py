@@ -39,7 +39,7 @@ from evermix.io.sources.errors import (
 from evermix.io.sources.options import Kind, Options
 from evermix.io.sources.row_numbers import REMEDY, WHAT, are_row_numbers
 from evermix.io.sources.strings import writings_of
-from evermix.io.sources.values import Time, read_time
+from evermix.io.sources.values import Time, read_time, typical_time
 
 _COMPLAINTS_KEPT = 5
 
@@ -82,10 +82,10 @@ class FileSource(ABC):
     rows_before: int = 0
     """Rows of the files before this one, which numbers that serve as ids count too."""
     dated: bool | None = None
-    """Whether times are dates, by the first row; None if there are no times."""
+    """Whether times are dates; None if there are no times."""
     labelled: bool = False
-    """Whether times are labels, by the first row."""
-    _first_time: Time | None = None
+    """Whether times are labels."""
+    _typical: Time | None = None  # one of the kind that times have
     _day_first: bool | None = None  # in dates that leave it open; None until one was seen
     beside: bool = False
     """Whether texts come with the vectors."""
@@ -301,21 +301,37 @@ class FileSource(ABC):
         """Return the time that a row's time field holds. RowError: it is not a time."""
         if self._day_first is None and is_open(value):
             self._day_first = self._find_order(value)
+        if self.dated is None and (typical := self._typical_time(value)) is not None:
+            self.dated, self.labelled = isinstance(typical, np.datetime64), isinstance(typical, str)
+            self._typical = typical
         try:
-            time = read_time(value, self.options.time_labels, self._day_first)
+            time = read_time(value, self.labelled, self._day_first)
         except ValueError as error:
             raise RowError(f"{error} in {self.options.time_field!r}.") from error
         dated, labelled = isinstance(time, np.datetime64), isinstance(time, str)
-        if self.dated is None:
-            self.dated, self.labelled, self._first_time = dated, labelled, time
         if (dated, labelled) != (self.dated, self.labelled):
             expected = "a date" if self.dated else "a label" if self.labelled else "a number"
-            year = dated != self.dated and (_may_be_year(time) or _may_be_year(self._first_time))
+            others = "most rows" if self.options.time_labels else "the first row"
+            year = dated != self.dated and (_may_be_year(time) or _may_be_year(self._typical))
             raise RowError(
-                f"expected {expected} in {self.options.time_field!r} as in the first row, got "
+                f"expected {expected} in {self.options.time_field!r} as in {others}, got "
                 f"{value!r:.60}.{' Write all as years, or all as dates.' * year}"
             )
         return time
+
+    def _typical_time(self, value: Any) -> Time | None:
+        """Return a time of the kind that times have: most of them where labels may be among them.
+
+        Otherwise it is that of this ``value``; None if it has none.
+        """
+        labels = self.options.time_labels
+        time = typical_time([value])
+        if time is None or not labels:
+            return None if isinstance(time, str) else time
+        values = list[Any]()
+        with suppress(SourceError):  # it is raised where the rows are read
+            values += [] if self.live else self.written_times()
+        return typical_time(values or [value])
 
     def written_times(self) -> Iterator[Any]:
         """Yield what the time field of rows holds, from the first on; nothing of live sources."""

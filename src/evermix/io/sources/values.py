@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from math import isfinite
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix.io.sources.dates import lacks_century, read_date, read_month
+from evermix.io.sources.dates import find_order, lacks_century, read_date, read_month
 from evermix.io.sources.dialect import Writing, to_number
 
 Numbers: TypeAlias = NDArray[np.float64]
@@ -27,6 +28,7 @@ _EXAMPLES = {  # of dates, by whether the day comes first in other rows
 }
 _CODE = re.compile(r"[+-]?0\d+")  # digits that are a name
 _MISSING = {"na", "n/a", "#n/a", "nan", "nat", "none", "null"}  # as programs write a missing value
+_INFINITE = {"inf", "infinity"}
 
 
 # ---- numbers -------------------------------------------------------------------------------
@@ -234,20 +236,19 @@ def read_time(value: Any, labels: bool = False, day_first: bool | None = None) -
     Texts are numbers if they can be, else dates such as ``2024-05``, ``2024-05-31`` or
     ``2024-05-31T18:30:00+02:00``, in UTC unless they name an offset, or dates as people write them,
     such as ``31.5.2024`` (see :func:`evermix.io.sources.dates.read_date`, also for ``day_first``).
-    ``May 2024`` is the first of May. With ``labels`` it is returned as it is, as are other texts of
-    up to 40 characters that begin with a letter. Raises ValueError for anything else.
+    ``May 2024`` is the first of May. With ``labels`` texts of up to 40 characters that begin with
+    a letter are returned as they are. Raises ValueError for anything else.
     """
     text = value.strip() if isinstance(value, str) else ""
-    try:
+    if labels and _LABEL.fullmatch(text) and text.lower() not in _MISSING | _INFINITE:
+        return text
+    with suppress(ValueError, OverflowError):
         if isinstance(value, str):
-            value = _from_text(text, day_first, months=not labels)
+            value = _from_text(text, day_first)
         if isinstance(value, date):
             return _from_date(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
             return float(value)
-    except (ValueError, OverflowError):
-        if labels and _LABEL.fullmatch(text) and text.lower() not in _MISSING:
-            return text
     got = "none" if value in (None, "") else f"{value!r:.60}"
     if lacks_century(text):
         got += " (write its year with four digits, so that it is clear what is the year)"
@@ -258,7 +259,27 @@ def read_time(value: Any, labels: bool = False, day_first: bool | None = None) -
     )
 
 
-def _from_text(text: str, day_first: bool | None, months: bool) -> float | date:
+def typical_time(values: Sequence[Any]) -> Time | None:
+    """Return the first time of the kind that most values have: number, date, or else label.
+
+    Missing values say nothing; None if there are no others.
+    """
+    day_first = find_order(values) is not False  # which decides of no kind
+    found: dict[type, list[Time]] = {}
+    for value in values:
+        if value is None or (isinstance(value, str) and is_missing(value)):
+            continue
+        try:
+            time = read_time(value, day_first=day_first)
+        except ValueError:
+            time = str(value)
+        found.setdefault(type(time), []).append(time)
+    dated = found.pop(np.datetime64, [])
+    most = max([*found.values(), dated], key=len)
+    return most[0] if most else None
+
+
+def _from_text(text: str, day_first: bool | None) -> float | date:
     try:
         return to_number(text)
     except ValueError:
@@ -266,7 +287,7 @@ def _from_text(text: str, day_first: bool | None, months: bool) -> float | date:
     try:
         return datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text)
     except ValueError:
-        month = read_month(text) if months else None
+        month = read_month(text)
         return read_date(text, day_first) if month is None else month
 
 
