@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import evermix as em
 from evermix import DependentMixture
+from evermix.estimators.resolve import resolve
 from evermix.families import FAMILIES
 from evermix.topics.rows.draws import RowRun
 from helpers.variants import slow_but
@@ -455,3 +456,14 @@ def test_dates_are_years_or_the_period_that_is_chosen():
         months.set_params(period="year").resume(X, dates)
     with pytest.raises(ValueError, match="must be 'year', 'month', 'day' or None, got 'week'"):
         quick().set_params(period="week").fit(X, times=dates)
+
+
+@pytest.mark.parametrize("given", [None, 30.0])
+def test_rows_of_embeddings_are_worth_the_same_evidence_as_in_a_mixture(given):
+    """With all of it, ever more clusters mend the shape of others; what is given in full stays."""
+    X = np.random.default_rng(0).normal(size=(100, 40)) + np.repeat(3 * np.eye(2, 40), 50, axis=0)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    family = em.VonMisesFisher(concentration=given, metric=1.0)
+    found = quick(family=family, draws=1).fit(X, times=np.arange(100) % 2).family_
+    whole = resolve(family, em.NGGP(), None, X).family
+    assert found == (whole.coarse(100) if given is None else whole)

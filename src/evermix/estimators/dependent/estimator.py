@@ -164,7 +164,7 @@ class DependentMixture(LiveClusters, ChainEstimator):
                 family, why = choose(rows, levels=False)
                 LOG.info("the family is %s: %s.", type(family).__name__, why)
             prepared = prepare_rows(family, rows)
-            family = resolve(family, NGGP(), None, prepared[:WARMUP]).family
+            family = _resolved(family, prepared)
             data = RowData(family, prepared, codes, len(known))
             self._fitted = FittedClusters(prior, known, self._begun(prior, data))
             self._go_on(watching)
@@ -349,6 +349,14 @@ class DependentMixture(LiveClusters, ChainEstimator):
         known = self._fitted.times
         times = later_periods(times, rows.shape[0], known.values)
         return rows, (known.codes if seen else known.codes_so_far)(times, rows.shape[0])
+
+
+def _resolved(family: Family, X: Array) -> Family:
+    """Return the family with every hyperparameter set, and the evidence that rows X are worth."""
+    found = resolve(family, NGGP(), None, X[:WARMUP]).family
+    learnt = [name for name in family.learns if name not in family.frame]
+    is_open = any(getattr(family, name) is None for name in learnt)
+    return found.coarse(X.shape[0]) if is_open else found
 
 
 def _normalised(log_weights: Floats) -> Floats:
