@@ -288,6 +288,17 @@ def test_info_tells_of_mixtures_over_time(folder):
     assert "dependent mixture" in shown and "spring" in shown
 
 
+@pytest.mark.parametrize("options", [["--time-field", "Day"], ["--prior", "hdp"]])
+def test_a_table_names_the_columns_that_hold_texts(folder, options):
+    rows = "".join(f"P{d},{2001 + d % 3},dry, sun and sea {d}\n" for d in range(9))
+    (folder / "minutes.csv").write_text(f"Ref,Day,Weather,Minute\n{rows}")
+    said = evermix("minutes.csv", *options)
+    assert said.exit_code == 1 and "Did you mean --text-field Minute?" in said.stderr
+    (folder / "notes.csv").write_text("Ref,Note,Minute\na 1,by sea,sun and sea\n")
+    said = evermix("notes.csv", "--prior", "hdp")
+    assert "Texts are in 'Minute', 'Ref', 'Note'. Did you mean --text-field Minute?" in said.stderr
+
+
 # ---- what cannot be --------------------------------------------------------------------------
 
 

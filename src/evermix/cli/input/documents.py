@@ -1,7 +1,9 @@
 """The documents of a source, and their times."""
 
 import math
+import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from textwrap import shorten
 from typing import Any
@@ -12,10 +14,10 @@ from scipy import sparse
 from evermix._xp import Array
 from evermix.cli.console import note
 from evermix.cli.input.rows import features, make_text_counter, read_rows
-from evermix.cli.input.texts import say_what_is_read
+from evermix.cli.input.texts import LOOKED_AT, say_what_is_read
 from evermix.cli.options.settings import Settings
 from evermix.estimators.data.periods import fitting_period, in_periods
-from evermix.io.sources import Chunk, Mark, Source
+from evermix.io.sources import Chunk, Mark, Source, SourceError
 from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter, WordTotals
 from evermix.io.unknown_words import UnknownWords, unknown_shares
@@ -108,6 +110,8 @@ def read_documents(
     With ``until``, only that many rows, bad ones included. The ``first`` documents of a model
     decide what dates are turned into, unless that is given.
     """
+    if source.kind == "table":
+        raise _no_texts(source, settings)
     rows = read_rows(source, quiet, map_arrays=False, most=math.inf)
     (chunk,) = rows.chunks()
     chunk = chunk if until is None else _first(chunk, until)
@@ -126,6 +130,23 @@ def read_documents(
         _warn_of_many(found.times)
     marks = source.marks(chunk.offset, chunk.read) if until is None and settings.follow else ()
     return replace(found, skipped=rows.skipped, complaints=rows.complaints, marks=marks)
+
+
+def _no_texts(source: Source, settings: Settings) -> ValueError:
+    """Return what is wrong with a table, which holds neither texts nor counts of words."""
+    lengths = dict[str, float]()
+    with suppress(SourceError):  # of a row that a table could not have
+        for name, cells in next(source.chunks(0, LOOKED_AT)).X.items():
+            words = [len(cell.split()) for cell in cells if isinstance(cell, str)]
+            lengths[name] = float(np.mean(words)) if words else 0.0
+    texts = sorted((name for name in lengths if lengths[name] > 1), key=lambda n: -lengths[n])
+    likely = f" Texts are in {', '.join(map(repr, texts))}." if len(texts) > 1 else ""
+    likely += f" Did you mean --text-field {shlex.quote(texts[0])}?" if texts else ""
+    return ValueError(
+        f"topics are found in texts or in counts of words, and {', '.join(settings.sources)} is a "
+        f"table with the columns {', '.join(map(repr, source.header or source.columns or []))}. "
+        f"Name the column that holds texts with --text-field.{likely}"
+    )
 
 
 def documents_of(
