@@ -52,6 +52,21 @@ def test_a_fit_that_is_there_is_read_and_not_learnt_again(folder):
     assert "again.csv exists already" in said
 
 
+def test_periods_that_the_dates_have_chosen_are_no_other_option(folder):
+    rows = (folder / "rows.csv").read_text().splitlines()[1:]
+    dated = (
+        f"{1 + row % 9}.5.{2001 + row % 3},{text.split(',')[2]}" for row, text in enumerate(rows)
+    )
+    (folder / "rows.csv").write_text("\n".join(["day,text", *dated]))
+    topics = "topics", "rows.csv", "--time-field", "day", "--burn-in", 2, "--draws", 2
+    evermix(*topics)
+    there = "holds this run: going on from it"
+    assert there in evermix(*topics, "--out", "a.json")
+    assert there in evermix(*topics)
+    assert em.load("rows.evermix").times_.tolist() == ["2001", "2002", "2003"]
+    assert "with another --period" in evermix(*topics, "--period", "month", status=1)
+
+
 def test_other_options_and_other_rows_name_all_ways_out(folder):
     evermix(*ROWS, "--ignore", "text")
     before = (folder / "rows.evermix").read_bytes()

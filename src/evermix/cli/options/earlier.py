@@ -15,10 +15,13 @@ class Earlier(NamedTuple):
         None for a model that was saved in Python.
     settings : dict
         The options that it has saved.
+    chosen : tuple of str
+        Names of those that its data have chosen.
     """
 
     command: str | None
     settings: dict[str, Any]
+    chosen: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, path: Path | None) -> Self | None:
@@ -30,7 +33,10 @@ class Earlier(NamedTuple):
         try:
             extra = read_header(path).get("extra", {})
             command = next((name for name in LEARN if name in extra), None)
-            return cls(command, {} if command is None else dict(extra[command]["settings"]))
+            if command is None:
+                return cls(None, {})
+            run = extra[command]
+            return cls(command, dict(run["settings"]), tuple(run.get("chosen", ())))
         except (CheckpointError, LookupError, TypeError, ValueError):
             return None
 

@@ -20,7 +20,13 @@ def is_begun(settings: Settings, command: str, of_results: Collection[str]) -> b
     earlier = Earlier.of(settings.checkpoint)
     if earlier is None or earlier.command != command or "-" in settings.sources:
         return False
-    return not set(settings.differing(earlier.settings)) - set(of_results)
+    return not set(_differing(settings, earlier)) - set(of_results)
+
+
+def _differing(settings: Settings, earlier: Earlier) -> list[str]:
+    """Return the names of options that are others now; what was chosen may be left open."""
+    names = settings.differing(earlier.settings)
+    return [name for name in names if name in settings.given or name not in earlier.chosen]
 
 
 def names_output(settings: Settings, option: str) -> bool:
@@ -51,7 +57,7 @@ def check_free(
         other: list[str] = []
         if earlier.command == command and before.sources == settings.sources:
             ways.insert(0, "go on from it with --resume")
-            differing = set(settings.differing(earlier.settings)) - set(of_results)
+            differing = set(_differing(settings, earlier)) - set(of_results)
             other = [option.flag for option in settings.options if option.name in differing]
         what += f" with another {', '.join(other)}. " if other else ". "
         if command == "stream" and earlier.command == "fit":

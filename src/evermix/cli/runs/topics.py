@@ -71,6 +71,7 @@ class Topics(Run):
         self.sweeps: int = 0 if notes is None else notes["sweeps"]
         # Whether these documents are still to be learnt, from what is known of others.
         self.waits: bool = notes is not None and notes.get("waits", False)
+        self.chosen: list[str] = [] if notes is None else notes.get("chosen", [])
         self.nothing_new = False
         self.added: list[str] = []  # times that no document had that was learnt before
         self.report: TopicReport | None = None
@@ -96,7 +97,9 @@ class Topics(Run):
         _check_one_time(documents, settings)
         if settings.prior not in TIMELESS:
             model.set_params(period=documents.period)
-        return cls(settings.changed(period=documents.period), documents, model)
+        run = cls(settings.changed(period=documents.period), documents, model)
+        run.chosen = ["period"] if documents.period != settings.period else []
+        return run
 
     @classmethod
     def resume(cls, settings: Settings, place: Any) -> Self:
@@ -215,6 +218,7 @@ class Topics(Run):
             "kind": self.documents.kind,
             "sweeps": self.sweeps,
             "waits": self.waits,
+            "chosen": self.chosen,
             "learnt": [list(run) for run in self.history],
             "typical": self._typical(),
         }
