@@ -33,6 +33,7 @@ def test_info_joins_clusters_of_texts(folder):
     for one in found["coarse"]:
         assert one["words"] and set(one["words"]) <= set(" ".join(TICKETS).split())
     shown = evermix("info", "t.evermix", "--coarse", 2).stdout
+    assert "may still hold subjects that differ" in " ".join(shown.split())
     assert f"{mix.n_clusters_} clusters joined into 2" in shown
     assert "words that set it apart" in shown
     said = evermix("info", "t.evermix", "--coarse", 99)

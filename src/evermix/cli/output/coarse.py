@@ -99,7 +99,12 @@ _DESCRIBE: dict[type, Callable[..., list[Described]]] = {Mixture: _clusters, Top
 def coarse_table(found: list[Described], kind: str, total: int) -> Table:
     """Return a table of coarse clusters or topics, whichever ``kind`` they are."""
     all_of = counted(total, kind.removesuffix("s"))
-    table = Table(title=f"{all_of} joined into {len(found):,}", title_justify="left")
+    caution = (
+        "What is joined has like words or values, and may still hold subjects that differ: look at "
+        f"its {kind} before you rely on it."
+    )
+    title = f"{all_of} joined into {len(found):,}"
+    table = Table(title=title, title_justify="left", caption=caution, caption_justify="left")
     words = any("words" in one for one in found)
     table.add_column("id", justify="right")
     if kind == "clusters":
