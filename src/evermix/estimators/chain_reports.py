@@ -9,7 +9,7 @@ from evermix._words import counted
 from evermix._xp import Floats, Ints
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.mixture.card import Trait, naming_traits
-from evermix.estimators.mixture.naming import Names
+from evermix.estimators.mixture.naming import Names, are_bare
 from evermix.estimators.plain_words import rows_in_words
 from evermix.families.base import Family
 from evermix.families.marks import marks
@@ -29,11 +29,11 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
     """Return the report on a mixture over time: the largest ``top`` clusters; None: all."""
     point, regions = mix._fitted.point(), mix.regions_
     state, sizes = point.state(mix.family_), point.counts.sum(axis=0)
-    columns = Names.of(mix, mix.family_, names)
+    columns, bare = Names.of(mix, mix.family_, names), are_bare(mix, mix.family_, names)
     order = np.argsort(-sizes, kind="stable")
     items: list[Item] = []
     for k in order[:top].tolist():
-        found = _traits(mix.family_, state.tally, k, columns)
+        found = [] if bare else _traits(mix.family_, state.tally, k, columns)
         naming = [trait.brief() for trait in naming_traits(found, NAMING)]
         item = item_of("cluster", k, float(sizes[k]), float(sizes[k] / sizes.sum()), naming)
         item |= {"traits": [trait.parts() for trait in found]} if found else {}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evermix as em
+from evermix.estimators.mixture.report import mixture_report
 
 SUBJECTS = ["train late station", "phone screen battery", "cake oven flour"]
 
@@ -46,6 +47,24 @@ def test_the_report_names_clusters_by_the_words_of_their_texts(embedded, tmp_pat
     assert texts[card.examples[0].row] in page
     mix.report(tmp_path / "without.html", X)
     assert texts[card.examples[0].row] not in (tmp_path / "without.html").read_text()
+
+
+@pytest.mark.parametrize("names", [None, [f"c{d}" for d in range(40)]])
+def test_pages_leave_out_columns_that_are_many_and_have_no_names(embedded, names):
+    mix, X, texts, _ = embedded
+    bare = mixture_report(mix, X, names).items
+    for item in bare:
+        assert ("traits" in item, "scores" in item) == (names is not None,) * 2
+        assert [bool(values) for _, values in item["examples"]] == [names is not None] * 3
+        assert bool(item["words"]) == (names is not None)
+    for item in mixture_report(mix, X, texts=texts).items:
+        assert (
+            item["words"] and [values[0] in texts for _, values in item["examples"]] == [True] * 3
+        )
+    over_time = em.DependentMixture(burn_in=1, draws=1, random_state=0).fit(X, times=[0, 1] * 120)
+    assert all(
+        ("traits" in i) == (names is not None) for i in over_time._report(names, "", 9).items
+    )
 
 
 def test_words_of_counts_are_those_of_their_columns():

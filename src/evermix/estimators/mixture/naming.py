@@ -13,6 +13,7 @@ from evermix.families.base import Family
 from evermix.io.sources.dialect import name_of
 
 SHOWN = 12  # values of a row that are shown
+MOST_BARE = 32  # columns without names that tell readers something
 YEARS = 1500, 2100
 FINEST, COARSEST = -5, 14  # powers of ten between which numbers are written in full
 
@@ -89,6 +90,12 @@ def own_names(mix: Any) -> list[str]:
     """Return ``column_names_`` of a mixture, if it has a name for each column."""
     names = list(map(str, vars(mix).get("column_names_", ())))
     return names if len(names) == vars(mix).get("n_features_in_") else []
+
+
+def are_bare(mix: Any, family: Family, names: Sequence[Any] | None = None) -> bool:
+    """Whether columns say nothing to readers: many without names, such as those of embeddings."""
+    named = Names.of(mix, family, names).columns
+    return not named and not family.sparse and mix.n_features_in_ > MOST_BARE
 
 
 def shown(value: Value, unit: str | None = None) -> str:

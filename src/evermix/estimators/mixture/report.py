@@ -20,7 +20,7 @@ from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
 from evermix.estimators.mixture.held import clusters_in_words, few_rows, n_held
-from evermix.estimators.mixture.naming import own_names, shown
+from evermix.estimators.mixture.naming import are_bare, own_names, shown
 from evermix.estimators.mixture.report_course import (
     BY_HAND,
     charts_of,
@@ -93,7 +93,8 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
     def _glance(self) -> Report | None:
         if "learner_" not in vars(self) or not self.n_clusters_:
             return None
-        items = [_item(self, card, {}) for card in self.cards(top=SHOWN + 1)]
+        bare = are_bare(self, self.model_.family)
+        items = [_item(self, card, {}, bare=bare) for card in self.cards(top=SHOWN + 1)]
         about = _title(self), "cluster", "rows", _facts(self)
         return Report(*about, items, details=_details(self))
 
@@ -134,8 +135,9 @@ def mixture_report(
     if not is_streamed(mix):
         lineage = [event for event in lineage if event[1].endswith(BY_HAND)]
     flow = flow_over_rows(mix, X, [card.id for card in cards], lineage)
-    items = [_item(mix, card, words or {}, ids) for card in cards]
-    if len(items) > 1 and not _counts(mix):
+    bare = are_bare(mix, mix.model_.family, names)
+    items = [_item(mix, card, words or {}, ids, bare) for card in cards]
+    if len(items) > 1 and not (bare or _counts(mix)):
         _compare(mix, items, cards, names)
     if flow is not None and len(items) <= COURSES:
         for k, item in enumerate(items):
@@ -196,9 +198,13 @@ def _item(
     card: Card,
     words: Mapping[int, list[str]],
     ids: Sequence[Any] | None = None,
+    bare: bool = False,
 ) -> Item:
-    """Return a card as the page wants it; what is not known is left out."""
-    traits = [trait.parts() for trait in card.traits]
+    """Return a card as the page wants it; what is not known is left out.
+
+    Columns that are ``bare`` say nothing to readers, see :func:`are_bare`.
+    """
+    traits = [] if bare else [trait.parts() for trait in card.traits]
     item: Item = {
         "id": card.id,
         "name": card.name or called(card.id, None),
@@ -213,12 +219,13 @@ def _item(
         "age": card.age if is_streamed(mix) else None,
         "seen": card.last_seen,
         "traits": traits,
-        "examples": [_example(mix, example, ids) for example in card.examples],
+        "examples": [_example(mix, example, ids, bare) for example in card.examples],
         "nearest": [[id, times_better(nats)] for id, nats in card.nearest],
         "merged": [mix.lineage_.hand.called(id) for id in card.merged],
     }
     known = {name: value for name, value in item.items() if value is not None and value != []}
-    return known | {"words": naming(mix, card, words)}
+    named = not bare or card.words is not None or card.id in words
+    return known | {"words": naming(mix, card, words) if named else []}
 
 
 def _counts(mix: Any) -> bool:
@@ -254,10 +261,10 @@ def _score(column: str, trait: Trait | None) -> list[Any]:
     return [column, f"{level}{here}", round(trait.score(), 3)]
 
 
-def _example(mix: Any, example: Example, ids: Sequence[Any] | None) -> list[Any]:
+def _example(mix: Any, example: Example, ids: Sequence[Any] | None, bare: bool) -> list[Any]:
     """Return how a typical row is called, and what it holds."""
     row = example.row if ids is None else ids[example.row]
-    values = example.parts()
+    values = [] if bare and example.text is None else example.parts()
     if example.text is None and _counts(mix):
         words = example.values.items()
         values = [name if n == 1 else f"{name} × {shown(n)}" for name, n in words]

@@ -147,7 +147,7 @@ function card(item, entry) {
     part("what sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...["", "here", "elsewhere"].map(name => make("th", {scope: "col"}, name)))),
       make("tbody", {}, ...item.traits.map(trait => make("tr", {}, ...trait.map((text, i) => make(i ? "td" : "th", i ? {} : {scope: "row", style: "color:var(--ink)"}, text)))))));
   }
-  if (item.examples) part(noun === "topic" ? "documents with most of it" : "typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `${row}: ${brief(values.join(", "), 400)}`))));
+  if (item.examples) part(noun === "topic" ? "documents with most of it" : "typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, values.length ? `${row}: ${brief(values.join(", "), 400)}` : row))));
   if (item.nearest) {
     const clusters = noun === "cluster", far = gap => clusters ? gap : `${gap} away`;
     part(clusters ? "nearest, and how much better its rows fit here" : "nearest",
@@ -246,7 +246,7 @@ if (data.tree) {
   byId("tree").querySelector(".hint").textContent = "The further left two lines meet, the less of a gap there is between their clusters. " +
     "At 2.3, rows are ten times as dense in the clusters as between them, at 4.6 a hundred times (natural logarithms)." +
     (data.tree.groups < items.length ? ` It suggests ${data.tree.groups} groups; lines within them are coloured.` : "");
-  const leaf = item => `${item.id}: ${[...(named(item) ? [item.name] : []), ...item.words].join(", ")}`;
+  const leaf = item => [`${item.id}`, [...(named(item) ? [item.name] : []), ...item.words].join(", ")].filter(Boolean).join(": ");
   chart("tree", box => treeChart(box, data.tree, items, leaf, pick));
 }
 let width = 0;
