@@ -123,7 +123,7 @@ def test_documents_without_words_are_left_out(folder):
         file.write(json.dumps({"text": "of the and", "year": 2050}) + "\n")
     said = evermix("texts.jsonl", "--time-field", "year", *SHORT)
     assert json.loads(said.stdout)["times"] == [2001, 2002, 2003]
-    assert "; 1 without words left out; " in said.stderr
+    assert "; 1 document without words is left out; " in said.stderr
 
 
 def test_many_times_of_few_documents_are_worth_a_word(folder):

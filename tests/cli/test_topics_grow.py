@@ -81,6 +81,10 @@ def test_a_time_is_learnt_when_another_one_begins(undisturbed):
     assert said.rstrip().endswith("--resume --follow")
     found = json.loads((undisturbed / "topics.json").read_text())
     assert found["times"] == model.times_.tolist() and found["documents"] == 25
+    assert found["documents_in_all"] == 125 == sum(model.n_documents_)
+    assert found["words_in_all"] > found["words"]
+    info = CliRunner().invoke(app, ["info", str(undisturbed / "all.evermix"), "--json"]).stdout
+    assert json.loads(info)["draws"] == found["draws"] == model.n_draws_
 
 
 def test_it_is_what_partial_fit_learns(undisturbed, tmp_path):

@@ -323,17 +323,17 @@ def test_small_topics_are_counted_apart():
     assert topics_in_words(np.full(300, 1 / 300)) == "300 topics"
 
 
-def test_tiny_topics_are_left_out_of_headlines_and_pictures():
+def test_tiny_topics_are_counted_and_not_drawn():
     """Those that hold next to nothing at all times, on a scale of their own too."""
     pytest.importorskip("matplotlib")
-    assert topics_in_words([0.6, 0.4 - 7e-6, 7e-6]) == "2 topics"
+    assert topics_in_words([0.6, 0.4 - 7e-6, 7e-6]).startswith("3 topics, 2 of them large")
     assert percent(7e-6) == "< 0.01 %"
     evolution = [[0.6, 0.4, 0.0], [0.5, 0.5 - 1e-5, 1e-5], [0.3, 0.7, 0.0]]
     shown = {"times": [1, 2, 3], "evolution": evolution, "words": [["a"], ["b"], ["c"]]}
     for by in "change", "size":
         stack, _, courses = topic_overview(**shown, by=by)
         assert len(courses.get_yticklabels()) == 2
-        assert stack.get_xlabel() == ""  # as in headlines
+        assert stack.get_xlabel().endswith("not shown: 1 other, < 0.01 % of the words")
         assert len(topic_curves(**shown, by=by)) == 2
     small = np.full((2, 400), 1 / 400)
     assert len(topic_curves(times=[1, 2], evolution=small, words=[["a"]] * 400, n=3)) == 3

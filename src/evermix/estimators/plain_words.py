@@ -10,7 +10,7 @@ from evermix._words import listed
 from evermix.families import Bernoulli, Categorical, Mixed, Multinomial, Poisson, VonMisesFisher
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
-from evermix.report.shares import large, percent, tiny
+from evermix.report.shares import large, percent
 
 KINDS: dict[type[Family], str] = {
     Bernoulli: "yes or no",
@@ -58,32 +58,24 @@ def forgetting_in_words(plan: Exponential, timed: bool) -> str:
     return f"a row counts half as much after {span}"
 
 
-def topics_in_words(weights: Iterable[float], every: bool = False) -> str:
-    """Return how many topics there are; small ones, if any, are counted apart.
-
-    Tiny ones are left out, unless ``every`` one is to be counted.
+def topics_in_words(weights: Iterable[float]) -> str:
+    """Return how many topics there are, and how many of them are large if not all are.
 
     Examples
     --------
     >>> topics_in_words([0.6, 0.38, 0.008, 0.007, 0.005])
     '5 topics, 2 of them large (the others hold 2 % of the words)'
-    >>> topics_in_words([0.6, 0.39999, 0.00001])
+    >>> topics_in_words([0.6, 0.4])
     '2 topics'
-    >>> topics_in_words([0.6, 0.39999, 0.00001], every=True)
-    '2 topics and 1 tiny one'
     """
-    known = np.fromiter(weights, dtype=np.float64)
-    few = tiny(known)
-    more = f" and {_counted(int(few.sum()), 'tiny one')}" if every and few.any() else ""
-    shares = known[~few]
+    shares = np.fromiter(weights, dtype=np.float64)
     small = shares[~large(shares)]
+    text = _counted(len(shares), "topic")
     if not len(small):
-        return _counted(len(shares), "topic") + more
+        return text
     others = "other holds" if len(small) == 1 else "others hold"
-    return (
-        f"{_counted(len(shares), 'topic')}, {len(shares) - len(small):,} of them large (the "
-        f"{others} {percent(small.sum())} of the words){more}"
-    )
+    n = len(shares) - len(small)
+    return f"{text}, {n:,} of them large (the {others} {percent(small.sum())} of the words)"
 
 
 def _kind(family: Family) -> str:

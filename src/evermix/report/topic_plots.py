@@ -25,7 +25,7 @@ from evermix.report.lifetimes import (
     Lifetimes,
     lifetimes,
 )
-from evermix.report.shares import large, percent, tiny
+from evermix.report.shares import large, percent
 from evermix.report.shown_topics import MAX_TICKS, ShownTopics
 
 if TYPE_CHECKING:
@@ -224,15 +224,12 @@ def _ticks(width: float) -> int:
 
 
 def _counted(weights: NDArray[Any], chosen: NDArray[Any], unit: str) -> list[str]:
-    """Return how many large and small topics are shown, and what the others hold, as headlines do.
-
-    Tiny ones are left out, unless they are shown.
-    """
+    """Return how many large and small topics are shown, and what the others hold."""
     drawn, some = np.zeros(len(weights), dtype=bool), large(weights)
     drawn[chosen] = True
-    others = ~drawn & ~tiny(weights)
+    others = ~drawn
     what, notes = NOUNS[unit], []
-    if not some[~tiny(weights)].all():
+    if not some.all():
         n, small = int(np.sum(some & drawn)), int(np.sum(drawn & ~some))
         notes.append(f"shown: {n:,} of {some.sum():,} large {what}s, {small:,} of the small ones")
     if others.any():

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import evermix as em
+from evermix.estimators.topics.report import course_of
 from evermix.io import checkpoint
 from evermix.topics.words.snapshots import Snapshot, WordRun
 from evermix.topics.words.sweeps import SeatedSweep
@@ -282,3 +284,10 @@ def test_other_documents_are_not_those_of_the_fit(fitted):
         clone(fitted).set_params(**SHORT).fit(X, times=YEARS).resume(X[::-1], YEARS)
     with pytest.raises(ValueError, match="cannot go on with chains=3"):
         clone(fitted).set_params(**SHORT).fit(X, times=YEARS).set_params(chains=3).resume(X, YEARS)
+
+
+@pytest.mark.parametrize("rises", [[np.nan], [0.0], [0.2]])
+def test_the_course_of_a_fit_is_told_with_a_verb(rises):
+    """Since "the fit" stands before it on the command line."""
+    told = course_of(SimpleNamespace(climbing_=np.array(rises), draws=9))
+    assert told.startswith(("shows ", "still improves, ", "cannot be judged "))

@@ -69,7 +69,7 @@ def run(settings: Settings) -> None:
     else:
         fewer = None if settings.coarse else proposed(found)
         if isinstance(found, TopicModel):
-            described["in_words"] = topics_in_words(found.weights_, every=True)
+            described["in_words"] = topics_in_words(found.weights_)
         _show(described, settings.everything, fewer, saved_command("fit", extra, path))
 
 
@@ -194,7 +194,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None, path: Path) -
         "sampler": repr(model.sampler_),
         "sweeps": model.n_sweeps_,
         "burn_in": model.burn_in,
-        "draws": model.draws,
+        "draws": model.n_draws_ if model.gone_on_ else model.draws,
         "chains": model.chains,
         "log_joint": course_of(model, command) if judged else None,
         "converged": None if not judged or np.isnan(rises).any() else not rises.any(),

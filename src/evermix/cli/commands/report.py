@@ -62,7 +62,7 @@ def run(settings: Settings) -> None:
         more = " With --rows FILE it shows typical rows too."
     shown = counted(len(report.items), report.noun)
     if isinstance(model, TopicModel):
-        shown = topics_in_words(model.weights_, every=True)
+        shown = topics_in_words(model.weights_)
     note(f"{settings.out} shows {shown}.{more}")
 
 

@@ -153,7 +153,7 @@ class TopicReport:
         title = f"{topics_in_words(self._model.weights_)} in {_name(self._sources)}"
         part = together(positions(self.times)[0], self._documents)
         if left := left_out(self.times, self._documents, part):
-            note(f"{left} of pictures, so far from all others that its date may be a misprint.")
+            note(f"{left} of pictures: far from all other times, as misprinted dates are.")
         if self.picture is not None:
             axes = topic_overview(**about, share=settings.share, title=title)
             save_picture(self.picture, axes)
@@ -216,15 +216,18 @@ class TopicReport:
         """Return everything as a JSON-ready dict."""
         parts, model, settings = self._parts, self._model, self._settings
         alive, traces = self.cards.alive, model.traces_
+        known = model.n_documents_ or ([] if model.gone_on_ else [len(parts.learnt)])
         return {
             "source": settings.source,
             "documents": len(parts.learnt),
             "held_out": len(parts.held),
             "words": int(self._n.sum()),
+            "documents_in_all": sum(known) or None,
+            "words_in_all": int(self.cards.point.words.sum()),
             "vocabulary": model.n_features_in_,
             "prior": repr(model.prior),
             "burn_in": settings.burn_in,
-            "draws": len(traces["n_topics"]) // settings.chains,
+            "draws": model.n_draws_,
             "chains": settings.chains,
             "seed": settings.seed,
             "n_topics": model.n_topics_,

@@ -252,10 +252,11 @@ class Topics(Run):
             yield f"{documents.unknown:.1%} of their words are not among those of the first fit"
         if self.nothing_new:
             yield "nothing new: all of them were learnt before"
-        empty = [f"{documents.empty:,} without words"] if documents.empty else []
+        empty = [f"{counted(documents.empty, 'document')} without words"] if documents.empty else []
         bad = [counted(documents.skipped, "blank or bad row")] if documents.skipped else []
         if empty or bad:
-            yield f"{' and '.join(empty + bad)} left out"
+            verb = "is" if documents.empty + documents.skipped == 1 else "are"
+            yield f"{' and '.join(empty + bad)} {verb} left out"
         of = f" of {chains} chains" if chains > 1 else ""
         mean = f"{n_topics.mean():,.0f} on average over {len(n_topics):,} draws{of}"
         yield f"{topics_in_words(self.model.weights_)}, in the draw that is shown ({mean})"

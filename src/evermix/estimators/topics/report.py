@@ -12,7 +12,7 @@ from evermix.estimators.topics.card import TopicCards, document_name
 from evermix.report.flow import DIGITS
 from evermix.report.lifetimes import UNCERTAIN, span_of
 from evermix.report.page import WHOLE, Item, Report, traces
-from evermix.report.shares import percent, tiny
+from evermix.report.shares import percent
 
 COARSE = 8  # coarse topics of a report
 SOME, MANY = 2 * COARSE, 400  # topics from which on there are coarse ones, and up to which
@@ -36,7 +36,7 @@ def topic_report(
     items = [_item(writer, k, documents or {}) for k in order.tolist()]
     size = int(writer.point.words.sum())
     facts = {
-        "topics": _counted(writer.weights),
+        "topics": f"{len(writer.weights):,}",
         "words": f"{size:,}",
         "vocabulary": f"{model.n_features_in_:,}",
     }
@@ -63,13 +63,6 @@ def topic_report(
     return report
 
 
-def _counted(weights: Floats) -> str:
-    """Return the number of all topics, and of those that headlines leave out."""
-    few = tiny(weights)
-    left = f" ({few.sum()} of them tiny, with {percent(weights[few].sum())} of the words)"
-    return f"{len(weights):,}" + left * bool(few.any())
-
-
 def _coarse(model: Any, vocabulary: Any) -> list[dict[str, Any]]:
     """Return few coarse topics, the largest first, with their shares over time."""
     found, evolution = model.coarse_topics(COARSE, vocabulary), model.evolution_
@@ -93,7 +86,7 @@ def course_of(model: Any, command: str | None = None, begun: bool = True) -> str
     if np.isnan(rises).any():
         return f"cannot be judged yet: there are too few draws ({more})"
     if not rises.any():
-        return "no rise over the draws beyond chance (log joint density)"
+        return "shows no rise over the draws beyond chance (log joint density)"
     rise = f"log joint density: {rises.max():.2g} nats a word over the draws"
     return f"still improves, so that more sweeps will help: {more} ({rise})"
 
