@@ -61,6 +61,22 @@ def test_nearly_all_values_are_numbers_and_a_word_spoils_its_row(tmp_path, forma
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("infinite", [float("inf"), "-inf", "1e400"])
+def test_a_number_that_is_not_finite_spoils_its_row(tmp_path, format, infinite):
+    path = save(tmp_path, format, [*NUMBERS * 4, infinite])
+    with pytest.raises(SourceError, match="a finite number in column 'x', got .*--missing"):
+        values(path)
+    assert values(path, skip_bad=True) == NUMBERS * 4
+    assert values(path, missing=(str(infinite),)) == [*NUMBERS * 4, None]
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_among_words_infinity_is_a_word(tmp_path, format):
+    words = ["low", "high", "Infinity", "low"]
+    assert values(save(tmp_path, format, words)) == words
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
 def test_a_word_after_the_first_rows_of_a_column_with_few_numbers_spoils_its_row(tmp_path, format):
     cells = ["-"] * 990 + NUMBERS + ["?"] * 30 + ["low"]
     with pytest.raises(SourceError, match="expected a number in column 'x', got 'low'"):

@@ -123,7 +123,7 @@ def test_a_stream_of_records_goes_on_where_it_stopped(folder):
         ({"age": {"years": 3}}, "expected a number, a word, true, false or null in 'age'"),
         ({"age": "unknown"}, "expected a number in column 'age', got 'unknown'. .*--missing unk"),
         ({"ages": 3}, "in the first rows there is no field 'ages'. Did you mean 'age'"),
-        ({"age": 10**400}, "expected finite numbers"),
+        ({"age": 10**400}, "expected a finite number in column 'age'"),
     ],
 )
 def test_bad_records_say_what_is_wrong(folder, bad, message):

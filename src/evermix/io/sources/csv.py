@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from evermix.io.sources.values import (
     Numbers,
     is_mark,
     is_missing,
+    no_number,
     read_cell,
     read_field,
     say_missing,
@@ -341,11 +343,13 @@ class CommaSeparated(RecordSource):
         if j in self._category and value is not None:
             gone = self._names[j] in self.codes and is_mark(cell)
             return None if gone else cell.strip()
-        if j in self._numeric and value is not None and not isinstance(value, float):
+        infinite = isinstance(value, float) and isinf(value)
+        if j in self._numeric and value is not None:
             if is_mark(cell):
                 return None
-            raise self._stray(self._used.index(j), cell)
-        return value
+            if infinite or not isinstance(value, float):
+                raise self._stray(self._used.index(j), cell)
+        return cell.strip() if infinite else value
 
     def _numbers(self, cells: list[str]) -> Numbers:
         try:
@@ -365,8 +369,7 @@ class CommaSeparated(RecordSource):
         elif self._header:
             words = list(dict.fromkeys([cell.strip(), *self._strays]))[:STRAYS]
             remedy = say_missing(words)
-        name = self.column_name(column)
-        return RowError(f"expected a number in column {name}, got {cell!r:.60}.{remedy}")
+        return RowError(no_number(self.column_name(column), cell) + remedy)
 
     def column_name(self, column: int) -> str:
         """Return how messages call the feature of this index."""

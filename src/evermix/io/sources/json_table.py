@@ -10,7 +10,7 @@ from evermix.io.sources.dialect import Writing
 from evermix.io.sources.errors import RowError
 from evermix.io.sources.options import Options
 from evermix.io.sources.strings import PLAIN, read_number
-from evermix.io.sources.values import is_missing, without_missing
+from evermix.io.sources.values import is_missing, no_number, say_missing, without_missing
 
 Cell = float | bool | str | None
 
@@ -119,7 +119,8 @@ class JsonTable:
         except OverflowError:
             number = float("inf")
         if not isfinite(number) and not isnan(number):
-            raise RowError(f"expected finite numbers, got {value!r:.60} in column {name!r}.")
+            remedy = say_missing([str(number)]) if isinstance(value, float) else ""
+            raise RowError(no_number(repr(name), value) + remedy)
         return None if isnan(number) else number
 
     def _word(self, name: str, word: str) -> Cell:
@@ -133,6 +134,4 @@ class JsonTable:
         except ValueError:
             missing = f"If it stands for a missing value: --missing {shlex.quote(word[:60])}."
             remedy = self._numeric[name].remedy(word) or missing
-            raise RowError(
-                f"expected a number in column {name!r}, got {word!r:.60}. {remedy}"
-            ) from None
+            raise RowError(f"{no_number(repr(name), word)} {remedy}") from None

@@ -21,6 +21,7 @@ from evermix.io.sources.values import (
     Columns,
     Numbers,
     Time,
+    no_number,
     objects,
     say_missing,
     without_missing,
@@ -262,9 +263,7 @@ class Parquet(BlockSource):
                     values[row] = None
                     remedy = self._written[name].remedy(str(cell))
                     remedy = f" {remedy}" if remedy else say_missing([str(cell)])
-                    problems[row] = (
-                        f"expected a number in column {name!r}, got {cell!r:.60}.{remedy}"
-                    )
+                    problems[row] = no_number(repr(name), cell) + remedy
         if name in self.options.category:
             values = [None if value is None else str(value) for value in values]
         return objects(values)

@@ -9,6 +9,7 @@ which what reads files takes no column for numbers.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -231,8 +232,8 @@ def read_number(cell: str, writing: Writing, missing: Collection[str] = ()) -> f
     number = read_cell(writing.plain(cell))
     if number is None:  # a sign of a currency alone
         return None
-    if not isinstance(number, float):
-        raise ValueError(f"expected a number, got {cell!r:.60}")
+    if not isinstance(number, float) or not isfinite(number):
+        raise ValueError(f"expected a finite number, got {cell!r:.60}")
     return number
 
 

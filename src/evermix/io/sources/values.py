@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from math import isfinite
+from math import isfinite, isinf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix.io.sources.dates import find_order, lacks_century, read_date, read_month
-from evermix.io.sources.dialect import Writing, to_number
+from evermix.io.sources.dialect import Writing, is_number, to_number
 
 Numbers: TypeAlias = NDArray[np.float64]
 Time: TypeAlias = float | np.datetime64 | str
@@ -51,8 +51,15 @@ def find_problem(
 
 def find_bad_rows(X: Any, kind: str) -> dict[int, str]:
     """Return what is wrong with rows of X, by row; empty if all is well."""
-    if kind in ("text", "table"):
+    if kind == "text":
         return {}
+    if kind == "table":
+        return {
+            row: no_number(repr(name), value) + say_missing([str(value)])
+            for name, values in X.items()
+            for row, value in enumerate(values.tolist())
+            if isinstance(value, float) and isinf(value)
+        }
     if not sparse.issparse(X):
         rows = np.flatnonzero(_invalid(X, kind).any(axis=1))
         return {int(i): str(find_problem(X[i], range(X.shape[1]), kind, str)) for i in rows}
@@ -140,6 +147,12 @@ def say_missing(words: Sequence[str]) -> str:
     """Return what to do if words among numbers stand for missing values."""
     options = " ".join(f"--missing {shlex.quote(word[:60])}" for word in words)
     return f" If it stands for a missing value, say so (on the command line: {options})."
+
+
+def no_number(column: str, cell: Any) -> str:
+    """Return what is wrong with a cell of a column of numbers, as messages call it."""
+    infinite = not isinstance(cell, str) or is_number(cell)
+    return f"expected a {'finite ' * infinite}number in column {column}, got {cell!r:.60}."
 
 
 def without_missing(values: Sequence[Any], missing: Collection[str]) -> list[Any]:
