@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import evermix as em
+from evermix.cli.input.model_rows import known_kinds
 from evermix.estimators.data.levels import codes_of, with_common_codes
 from evermix.io.sources import open_source
 from evermix.io.sources.values import objects
@@ -80,6 +81,31 @@ def test_marks_among_levels_that_are_numbers_are_missing(before):
     assert np.isnan(codes).tolist() == [False, True, False, True] and set(levels) == {0, 5}
     words = objects(["a", "-"])
     assert codes_of("kind", words, (), learning=True)[1] == ["a", "-"]
+
+
+@pytest.mark.parametrize("postcode", ["08516", "28516"])  # the zero says that digits are names
+@pytest.mark.parametrize("mark", ["-", "?"])
+def test_cells_of_postcodes_are_the_same_in_files_and_in_tables(tmp_path, postcode, mark):
+    z = np.arange(80) % 2
+    X = {
+        "size": np.char.mod("%.3f", np.random.default_rng(0).normal(4 * z)).astype(object),
+        "postcode": np.where(np.arange(80) % 9, np.where(z, postcode, "10115"), "-").astype(object),
+    }
+
+    def read(X, **known):
+        rows = [",".join(row) for row in zip(*X.values(), strict=True)]
+        (tmp_path / "a.csv").write_text("\n".join([",".join(X), *rows]))
+        return next(open_source(tmp_path / "a.csv", kind="table", **known).chunks(0, 99)).X
+
+    later = X | {"postcode": np.where(z, postcode, mark).astype(object)}
+    of_file = em.Mixture(random_state=0).fit(read(X, category=("postcode",) * (postcode[0] != "0")))
+    of_table = em.Mixture(random_state=0).fit(X)  # 28516 is a number there
+    assert postcode[0] != "0" or of_file.levels_ == of_table.levels_
+    for mix in [of_file, of_table][: 1 + (postcode[0] == "0")]:
+        known = {name: known_kinds(mix)[name] for name in ("numbers", "codes")}
+        for rows in (X, later):
+            scores = mix.score_samples(read(rows, **known))
+            np.testing.assert_allclose(mix.score_samples(rows), scores, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))

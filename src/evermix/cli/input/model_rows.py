@@ -10,6 +10,7 @@ from evermix.cli.input.rows import COLUMNS, features, open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture, TopicModel
+from evermix.estimators.data.levels import hold_digits
 from evermix.estimators.data.tables import quoted
 from evermix.estimators.files import load_with_extra
 from evermix.estimators.mixture.new_words import proba_with_new_words
@@ -17,7 +18,6 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.base import FileSource
-from evermix.io.sources.dialect import is_number
 from evermix.io.sources.errors import WrongKind
 from evermix.io.sources.several import joined
 from evermix.io.text import from_spec
@@ -171,12 +171,11 @@ def known_kinds(model: Any) -> dict[str, Any]:
         return {"features": tuple(map(str, names)), "codes": (), **decimals}
     family = model.learner_.model.family
     ignored = map(str, family.ignored)  # of which any cells are taken
-    words = {name for name, some in levels.items() if all(isinstance(one, str) for one in some)}
     yes_no = {str(b.names[0]) for b in family.blocks if b.is_yes_no}
     return {
         "known": family.names,
         "numbers": tuple(n for n in map(str, family.names) if n not in levels.keys() | yes_no),
-        "codes": (*ignored, *(name for name in words if any(map(is_number, levels[name])))),
+        "codes": (*ignored, *(name for name, some in levels.items() if hold_digits(some))),
         **decimals,
     }
 

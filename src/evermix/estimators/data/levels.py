@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evermix._xp import Floats
 from evermix.families import Categorical, Mixed
 from evermix.families.base import Family
-from evermix.io.sources.dialect import are_numbers
+from evermix.io.sources.dialect import are_codes, are_numbers, is_number
 from evermix.io.sources.values import is_mark, is_missing
 
 Level: TypeAlias = str | int | float | bool
@@ -72,10 +72,11 @@ def codes_of(
 ) -> tuple[Floats, list[Level]]:
     """Return the codes (N,) of the levels of a column, and the levels.
 
-    Among numbers, marks are missing values, unless they are levels that are ``known``.
+    Among numbers and digits that are names, marks are missing values, unless they are levels that
+    are ``known``.
     """
     found, codes = Codes(known), np.full(len(values), np.nan)
-    among_numbers = _are_numbers(values.tolist(), known)
+    among_numbers = _are_numbers(values.tolist(), known) or _are_digits(values.tolist(), known)
     for i, value in enumerate(values.tolist()):
         if is_gone(value):
             continue
@@ -97,6 +98,19 @@ def _are_numbers(values: Sequence[Any], known: Sequence[Level]) -> bool:
     some = [value for value in values if not (is_gone(value) or is_gone_among_numbers(value))]
     numbers = sum(map(_is_number, some))
     return are_numbers(numbers, len(some) - numbers)
+
+
+def _are_digits(values: Sequence[Any], known: Sequence[Level]) -> bool:
+    """Whether levels are digits that are names, by those that are known, else by all values."""
+    if known:
+        return hold_digits(known)
+    some = [value for value in values if not (is_gone(value) or is_gone_among_numbers(value))]
+    return all(isinstance(value, str) for value in some) and are_codes(some)
+
+
+def hold_digits(levels: Sequence[Level]) -> bool:
+    """Whether levels are words, some of them digits, as postcodes are."""
+    return all(isinstance(one, str) for one in levels) and any(map(is_number, map(str, levels)))
 
 
 def _level(name: str, row: int, value: Any) -> Level:

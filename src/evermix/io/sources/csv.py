@@ -341,7 +341,8 @@ class CommaSeparated(RecordSource):
         """Return the value of a cell of a table, or raise RowError."""
         value = read_cell(cell, self.options.missing)
         if j in self._category and value is not None:
-            gone = self._names[j] in self.codes and is_mark(cell)
+            first = self.options.codes is None  # else the levels that are known tell
+            gone = first and self._names[j] in self.codes and is_mark(cell)
             return None if gone else cell.strip()
         infinite = isinstance(value, float) and isinf(value)
         if j in self._numeric and value is not None:
