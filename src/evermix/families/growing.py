@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Ints, host
+from evermix._xp import Bools, Floats, Ints, alike, host
 from evermix.families.base import Family
 from evermix.families.categorical import Categorical
 from evermix.families.mixed import Mixed
@@ -74,15 +74,6 @@ def wide_enough(family: Family, need: Any) -> Widths:
     return tuple(have if n <= have else room(int(n), least) for have, n in pairs)
 
 
-def wide_for(family: Family, X: Any) -> Widths:
-    """Return the widths for all of the rows X (N, D), which for words are those of X."""
-    if grows(family):
-        return (X.shape[1],)
-    if not widths(family) or not X.shape[0]:
-        return widths(family)
-    return wide_enough(family, needed(family, host(X))[-1])
-
-
 def for_levels(family: Family, parts: Iterable[Any]) -> Family:
     """Return a family with room for all levels of rows, which come in parts (N, D)."""
     if grows(family) or not widths(family):
@@ -138,6 +129,54 @@ def widened(family: Family, tally: Tally, wide: Widths) -> tuple[Family, Tally]:
         for (start, stop), (place, _) in zip(_spans(family), _spans(wider), strict=True):
             stats[:, place : place + stop - start] = old[:, start:stop]
     return wider, replace(tally, stats_buffer=stats)
+
+
+def with_new(family: Family, tally: Tally, X: Any) -> tuple[Family, Tally, Any]:
+    """Return a family, its clusters and rows X (N, D) so that what nobody has counted has room.
+
+    Words have the columns of X. A level that was never met is one more of its column, whichever it
+    is; :func:`gain_of_known` tells what rows without such levels gain over these scores.
+    """
+    have = widths(family)
+    if grows(family) and have != (X.shape[1],):
+        return *widened(family, tally, (X.shape[1],)), X
+    new = new_levels(family, X)
+    if not new.any():
+        return family, tally, X
+    rows, columns = host(X).copy(), _categories(family)
+    rows[:, columns] = np.where(new, have, rows[:, columns])
+    return *widened(family, tally, tuple(np.add(have, new.any(axis=0)).tolist())), alike(rows, X)
+
+
+def new_levels(family: Family, X: Any) -> Bools:
+    """Return which levels of rows X (N, D) were never met, (N, W) by column of categories."""
+    have = widths(family)
+    if grows(family) or not have:
+        return np.zeros((X.shape[0], 0), dtype=np.bool_)
+    new: Bools = host(X)[:, _categories(family)] >= have
+    return new
+
+
+def gain_of_known(family: Family, wider: Family, tally: Tally, X: Any) -> Any:
+    """Return what rows X (N, D) gain where another column's new level has made a family wider.
+
+    They are scored as without the new level, so that no row depends on others: (N, K + 1), the last
+    for a new cluster. All known levels of a column gain the same.
+    """
+    have, columns = widths(family), _categories(family)
+    at = [i for i, pair in enumerate(zip(have, widths(wider), strict=True)) if len(set(pair)) > 1]
+    one = np.full((len(at), X.shape[1]), np.nan)  # a row for each column, which holds it alone
+    one[range(len(at)), [columns[i] for i in at]] = 0.0
+    both = (family, tally), widened(family, tally, widths(wider))
+    few, many = (kind.log_predictive(one, with_empty(kind, some)) for kind, some in both)
+    known = host(X)[:, [columns[i] for i in at]] < [have[i] for i in at]
+    return known @ (few - many)
+
+
+def with_empty(family: Family, tally: Tally) -> Floats:
+    """Return the posteriors (K + 1, E) of clusters and, last, of one without rows."""
+    stats = np.vstack([tally.stats, np.zeros(tally.size)])
+    return family.posterior(stats, np.append(tally.mass, 0.0))
 
 
 def recoded(

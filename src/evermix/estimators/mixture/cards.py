@@ -21,7 +21,7 @@ from evermix.estimators.mixture.naming import Names
 from evermix.estimators.plain_words import ids_in_words
 from evermix.families import Multinomial
 from evermix.families.base import Family
-from evermix.families.growing import wide_for, widened, widths
+from evermix.families.growing import gain_of_known, with_new
 from evermix.families.marks import Mark, marks
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.lookback import KeptRows, Lookback
@@ -238,11 +238,13 @@ class CardWriter:
 
     def _densities(self, k: int, X: Array) -> Floats:
         """Log densities (N,) of rows X (N, D) in a cluster."""
-        family, tally = self.model.family, self.fitted.engine.believed(self.state)
-        if (wide := wide_for(family, X)) != widths(family):  # levels that are not known yet
-            family, tally = widened(family, tally, wide)
+        known = self.fitted.engine.believed(self.state)
+        family, tally, rows = with_new(self.model.family, known, X)
         eta = family.posterior(tally.stats[k : k + 1], tally.mass[k : k + 1])
-        return np.asarray(family.log_predictive(X, eta)[:, 0] + family.log_base(X))
+        score = family.log_predictive(rows, eta)[:, 0] + family.log_base(rows)
+        if rows is not X:
+            score = score + gain_of_known(self.model.family, family, known, X)[:, k]
+        return np.asarray(score)
 
     @cached_property
     def recent_shares(self) -> Floats | None:

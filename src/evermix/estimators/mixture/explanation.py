@@ -23,7 +23,7 @@ from evermix.estimators.mixture.new_words import (
     with_new_words,
 )
 from evermix.estimators.plain_words import ids_in_words
-from evermix.families.growing import resized, wide_for, widened, widths
+from evermix.families.growing import resized, with_new
 from evermix.families.terms import Terms, terms
 from evermix.model import Model
 
@@ -294,9 +294,7 @@ def _place(ids: Array, id: int) -> int:
 
 def _terms(fitted: Fitted, model: Model, X: Array, places: list[int]) -> Terms:
     """Return the terms of a row in two clusters, by their places."""
-    family, tally = model.family, fitted.engine.believed(fitted.point.state)
-    if (wide := wide_for(family, X)) != widths(family):  # words or levels that are not known yet
-        family, tally = widened(family, tally, wide)
+    family, tally, X = with_new(model.family, fitted.engine.believed(fitted.point.state), X)
     stats, mass = np.zeros((2, tally.size)), np.zeros(2)
     for row, k in enumerate(places):
         if k < tally.K:

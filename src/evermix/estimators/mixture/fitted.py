@@ -15,7 +15,7 @@ from evermix.estimators.mixture.coarse_tree import coarse_tree
 from evermix.estimators.mixture.hierarchy import Hierarchy, grow
 from evermix.estimators.mixture.neighbours import Neighbours
 from evermix.estimators.mixture.valleys import find_valleys
-from evermix.families.growing import wide_for, widened, widths
+from evermix.families.growing import gain_of_known, with_empty, with_new
 from evermix.kernels.scoring import new_shares, score_rows
 from evermix.model import Model
 from evermix.report.posterior import Posterior
@@ -114,18 +114,17 @@ def log_scores(engine: Engine, model: Model, state: State, X: Array) -> tuple[Ar
 
     The last ones are those of a new cluster.
     """
-    family, tally = model.family, engine.believed(state)
-    log_weights = engine.log_weights(model, state)
-    if (wide := wide_for(family, X)) != widths(family):  # words or levels that are not known yet
-        family, tally = widened(family, tally, wide)
+    known, log_weights = engine.believed(state), engine.log_weights(model, state)
+    family, tally, rows = with_new(model.family, known, X)
     if is_foreign(X):
-        stats = np.vstack([tally.stats, np.zeros(tally.size)])
-        eta = family.posterior(stats, np.append(tally.mass, 0.0))
-        scores = family.log_predictive(X, alike(eta, doubled(X[:0, :])))
-        return scores, alike(log_weights, scores)
-    scores = np.empty((X.shape[0], tally.K + 1))
-    score_rows(family.workspace(tally, state.columns), family.rows(X), tally.K + 1, scores)
-    return scores, log_weights
+        eta = with_empty(family, tally)
+        scores = family.log_predictive(rows, alike(eta, doubled(X[:0, :])))
+    else:
+        scores = np.empty((X.shape[0], tally.K + 1))
+        score_rows(family.workspace(tally, state.columns), family.rows(rows), tally.K + 1, scores)
+    if rows is not X:
+        scores = scores + alike(gain_of_known(model.family, family, known, X), scores)
+    return scores, alike(log_weights, scores)
 
 
 class Fitted:

@@ -14,6 +14,7 @@ from evermix._xp import Bools
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import parameters_of
 from evermix.families.base import Family
+from evermix.families.growing import new_levels
 
 DOUBLE = np.dtype(np.float64)
 
@@ -44,7 +45,8 @@ class SingleRows:
         if learner is None:
             return None
         learner = learner.shown
-        if not self._is_row(learner.model.family, X):
+        family = learner.model.family
+        if not self._is_row(family, X) or new_levels(family, X).any():
             return None
         label = learner.engine.likeliest(learner.model, learner.state, X)
         return None if label is None else np.array([label])
