@@ -55,6 +55,12 @@ def test_a_word_among_numbers_is_named_with_its_line_and_what_to_do(folder, mode
     assert len(predicted(model, "b.csv", "--missing", "cold")[0]) == 2
 
 
+def test_columns_of_another_case_are_named(folder, model):
+    write_csv("b.csv", [{name.upper(): value for name, value in row.items()} for row in stays(9)])
+    said = evermix("predict", model, "b.csv", status=1).stderr
+    assert "holds a table with other columns" in said and "'TEMP' for 'temp'" in said
+
+
 def test_marks_in_a_short_file_are_missing_in_a_fit_too(folder):
     short = [row | {"temp": "?"} if i % 5 == 0 else row for i, row in enumerate(stays(15))]
     write_csv("a.csv", short)

@@ -4,18 +4,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from evermix._words import counted
+from evermix._words import counted, listed
 from evermix.cli.console import note
 from evermix.cli.input.rows import COLUMNS, features, open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.data.levels import hold_digits
-from evermix.estimators.data.tables import quoted
+from evermix.estimators.data.tables import NAMED, quoted
 from evermix.estimators.files import load_with_extra
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
+from evermix.io.similar_names import same_but_case
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.base import FileSource
 from evermix.io.sources.errors import WrongKind
@@ -141,7 +142,11 @@ def check_rows(source: Source, model: Any, text: TextCounter | None) -> None:
         table = "a table with other columns" if of_table else "a table"
         holds = {"text": "texts", "table": table}.get(source.kind, numbers)
         path = source.path if isinstance(source, FileSource) else "the source"
-        raise WrongKind(f"{path} holds {holds}.")
+        wanted = list(map(str, model.feature_names_in_)) if of_table else []
+        alike = [same_but_case(name, source.columns or ()) for name in wanted]
+        cases = [f"{a!r} for {b!r}" for a, b in zip(alike, wanted, strict=True) if a != b]
+        remedy = " Write their names as the model does, in case too: it has {}." if cases else ""
+        raise WrongKind(f"{path} holds {holds}.{remedy.format(listed(cases, NAMED))}")
 
 
 def _learnt_from(settings: Settings, model: Any, text: TextCounter | None) -> str:
