@@ -94,6 +94,14 @@ def test_a_stream_learns_several_next_files_as_one_after_the_other(folder, begin
     assert read(folder / "all.out") == read(folder / "each.out")
 
 
+def test_a_column_that_may_be_another_under_a_new_name_is_named(folder):
+    text = (folder / "a.csv").read_text()
+    (folder / "b.csv").write_text(text.replace("nights", "stayed"))
+    said = evermix("fit", "a.csv", "b.csv", "--out", "x.csv").stderr
+    assert "its rows. It may be the column 'stayed', which no other file has" in said
+    assert "its rows. It may be the column 'nights', which no other file has" in said
+
+
 @pytest.mark.parametrize("command", ["fit", "stream"])
 def test_a_first_run_has_the_columns_of_all_files(folder, command):
     keep = "--out", "out.csv", "--keep-fields", "--checkpoint", "m.evermix"
