@@ -87,10 +87,8 @@ def _check_files(source: Several, known: Sequence[str] | None) -> None:
         gone = [n for n in columns if n not in own and (known is None or n in known)]
         if gone:
             what, are = columns_in_words(gone)
-            elsewhere = {
-                n for each in source.sources if each is not one for n in each.columns or ()
-            }
-            own_alone = [n for n in own if n not in elsewhere]
+            others_have = {n for o in source.sources if o is not one for n in o.columns or ()}
+            own_alone = [n for n in own if n not in others_have]
             same = f" It may be the {columns_in_words(own_alone)[0]}, which no other file has."
             warn(
                 f"{one.path} lacks the {what}, which other files have: {are} missing in all of "
