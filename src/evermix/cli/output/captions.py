@@ -6,9 +6,9 @@ from evermix._words import counted
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.card import naming_traits
-from evermix.estimators.mixture.cards import traits_of
 from evermix.estimators.mixture.naming import Names, written_size
 from evermix.estimators.mixture.report import naming
+from evermix.estimators.mixture.traits import traits_of
 from evermix.families import Multinomial
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.text_counter import TextCounter

@@ -18,17 +18,15 @@ from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.held import absent, cluster_id, held
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names
+from evermix.estimators.mixture.traits import marks_of, traits_of
 from evermix.estimators.plain_words import ids_in_words
 from evermix.families import Multinomial
-from evermix.families.base import Family
 from evermix.families.growing import gain_of_known, with_new
-from evermix.families.marks import Mark, marks
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.lookback import KeptRows, Lookback
 from evermix.report import distinctive_words
-from evermix.tally import Tally
 
-TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
+ROWS, NEAREST = 3, 3  # on a card
 RECENT = 0.125  # of the rows so far: the latest ones
 FEWEST, LATEST = 40, 100  # rows of which shares are compared, and least number of latest ones
 MISSED = 4.0  # rows that a cluster should have had since its last one to fade; of K, log(K) more
@@ -178,7 +176,7 @@ class CardWriter:
     def typical(self, k: int) -> dict[str, Trait]:
         """Return what is typical of a cluster, by column: of categories the most frequent one."""
         every = self.model.family.n_features or 0
-        found = _marks_of(self.model.family, self.tally, k, every, self._totals)
+        found = marks_of(self.model.family, self.tally, k, every, self._totals)
         found.sort(key=lambda mark: not mark.is_typical)  # amounts, unless most rows are zero
         traits = [Trait.of(mark.of_most(), self.names) for mark in found]
         return {trait.column: trait for trait in reversed(traits)}
@@ -376,31 +374,3 @@ def texts_of_rows(texts: Sequence[str], X: Array | None) -> list[str]:
             f"got {len(found):,}."
         )
     return found
-
-
-def traits_of(
-    family: Family,
-    tally: Tally,
-    k: int,
-    names: Names,
-    totals: tuple[Floats, float] | None = None,
-) -> tuple[tuple[Trait, ...], list[int]]:
-    """Return what sets the cluster at a place of a tally apart, and the columns of that.
-
-    ``totals`` are the sums of all statistics and masses.
-    """
-    if tally.K == 1 and not isinstance(family, Multinomial):
-        return (), list(range(min(TRAITS, family.n_features or 0)))
-    found = _marks_of(family, tally, k, TRAITS, totals)
-    named = [(Trait.of(mark, names), mark.column) for mark in found]
-    apart = [(trait, column) for trait, column in named if trait.differs()] or named
-    return tuple(trait for trait, _ in apart), [column for _, column in apart]
-
-
-def _marks_of(
-    family: Family, tally: Tally, k: int, most: int, totals: tuple[Floats, float] | None
-) -> list[Mark]:
-    sums, whole = totals or (np.sum(tally.stats, axis=0), float(tally.mass.sum()))
-    stats, mass = tally.stats[k], float(tally.mass[k])
-    rest, others = sums - stats, max(whole - mass, 0.0)
-    return marks(family, np.stack([stats, rest]), np.array([mass, others]), most)

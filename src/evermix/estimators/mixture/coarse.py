@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from evermix._words import counted
 from evermix._xp import Array
 from evermix.estimators.mixture.card import Trait
-from evermix.estimators.mixture.cards import traits_of
 from evermix.estimators.mixture.coarse_tree import cut_to, fused, name_of
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.groups import named_rows
 from evermix.estimators.mixture.hierarchy import Hierarchy
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, written_size
+from evermix.estimators.mixture.traits import traits_of
 from evermix.report.shares import percent
 
 
