@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -99,14 +100,23 @@ def are_bare(mix: Any, family: Family, names: Sequence[Any] | None = None) -> bo
 
 
 def shown(value: Value, unit: str | None = None) -> str:
-    """Return a value as a person reads it; the ``unit`` is that of numbers."""
+    """Return a value as a person reads it; the ``unit`` is that of numbers.
+
+    Examples
+    --------
+    >>> shown(1230.3, "€#"), shown(231, "€#"), shown(1230.3, "kg"), shown(True)
+    ('€1,230.30', '€231', '1,230 kg', 'yes')
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return str(value)
     comma = "" if unit is None else ","  # numbers without a unit may be years, or names of things
-    whole = isinstance(value, int)
-    return with_unit(unit, f"{value:{comma}}" if whole else written(value, comma=comma))
+    if isinstance(value, int):
+        return with_unit(unit, f"{value:{comma}}")
+    money = any(unicodedata.category(sign) == "Sc" for sign in unit or "")
+    cents = money and abs(value) >= 1.0
+    return with_unit(unit, f"{value:,.2f}" if cents else written(value, comma=comma))
 
 
 def with_unit(unit: str | None, *ends: str) -> str:
