@@ -233,7 +233,8 @@ def read_number(cell: str, writing: Writing, missing: Collection[str] = ()) -> f
     if number is None:  # a sign of a currency alone
         return None
     if not isinstance(number, float) or not isfinite(number):
-        raise ValueError(f"expected a finite number, got {cell!r:.60}")
+        what = "a finite number" if isinstance(number, float) else "a number"
+        raise ValueError(f"expected {what}, got {cell!r:.60}")
     return number
 
 
