@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("orjson")
 
+from evermix.cli.output.cards import describe_clusters
 from evermix.cli.runs.stream_notes import from_named
 from evermix.service.adopting import read
 from evermix.service.bodies import observations
@@ -74,13 +75,29 @@ def test_a_new_cluster_says_the_name_of_the_one_that_it_was_split_from():
     old = mix.merge_clusters(mix.cluster_ids_[:2])
     plain = mix.card(new := mix.split_cluster(old))
     assert plain.parent == old and "from_name" not in announced(mix, plain, {}, {}, 0.0)
-    assert not list(from_named(mix, 0))
+    assert not list(from_named(mix, 0, 0))
     mix.rename(old, "billing")
     event = announced(mix, mix.card(new), {}, {}, 0.0)
     assert event["from"] == old and event["from_name"] == "billing"
-    (said,) = from_named(mix, new)
+    (said,) = from_named(mix, new, 200)
     assert f"{new} from {old} (billing)" in said
-    assert not list(from_named(mix, new + 1))  # an earlier run has said so
+    assert not list(from_named(mix, new + 1, 200))  # an earlier run has said so
+
+
+def test_a_review_that_merges_clusters_with_names_is_told():
+    core = Core.new(Plan("vectors"))
+    _send(core, _rows(200))
+    mix = core.mix
+    one, other, third = mix.cluster_ids_[:3].tolist()
+    for id, name in ((one, "wifi"), (other, "vpn"), (third, "pager")):
+        mix.rename(id, name)
+    mix.merge_clusters([one, third])  # who does that knows it
+    mix.lineage_.merge(other, one, 201)
+    (said,) = from_named(mix, mix.lineage_.next_id, 200)
+    assert f"{other} (vpn) into {one} (wifi)" in said and "pager" not in said
+    assert not list(from_named(mix, mix.lineage_.next_id, 201))  # an earlier run has said so
+    (found,) = (each for each in describe_clusters(mix, None, None) if each["id"] == one)
+    assert found["parts"] == [f"{third} (pager)", f"{other} (vpn)"]
 
 
 def test_clusters_that_wait_are_saved():

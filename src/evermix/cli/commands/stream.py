@@ -111,7 +111,8 @@ class Stream(Run):
         self._beside.check(source)
         self._out = open_stream_answers(settings, self.positions.get("out"), notes, self._beside)
         rows = rows_learnt(model.learner_.shown) if model.__sklearn_is_fitted__() else 0
-        self._first_id = model.lineage_.next_id if rows else 0  # of clusters that this run finds
+        # Of clusters that this run finds the first id, and the clock before them.
+        self._first = (model.lineage_.next_id, model.state_.clock) if rows else (0, 0)
         about = source.kind, rows, notes
         self._live = Live(settings, model, *about, lambda: self.text)
 
@@ -402,7 +403,7 @@ class Stream(Run):
     def _outdated(self) -> Iterator[str]:
         if self.totals.rows:
             yield from outdated(self.settings, self.model)
-            yield from from_named(self.model, self._first_id)
+            yield from from_named(self.model, *self._first)
 
     def _remarks(self) -> Iterator[str]:
         if self.totals.rows:

@@ -29,7 +29,7 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -
     Names and parents are always there, and None where there is none.
     """
     plan, clusters, names = mix.model_.forgetting, [], mix.lineage_.hand.names
-    words = words_of_texts(mix, text)
+    words, former = words_of_texts(mix, text), mix.lineage_.hand.former.keys()
     for card in mix.cards(names=column_names(mix, text), top=top):
         cluster = {
             name: value
@@ -38,8 +38,8 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -
         }
         for near in cluster["nearest"]:
             near |= {"name": names[near["id"]]} if near["id"] in names else {}
-        if card.parts:
-            cluster["parts"] = [mix.lineage_.hand.called(id) for id in card.parts]
+        if parts := [*card.parts, *(id for id in card.merged if id in former - {*card.parts})]:
+            cluster["parts"] = [mix.lineage_.hand.called(id) for id in parts]
         if plan is not None:
             cluster["seen"] = shown_time(mix.lineage_.last[card.id], plan.dated)
         if words:
@@ -120,7 +120,7 @@ _COLUMNS = {
     "born": "born",
     "parent": "split from",  # where new ones are shown
     **{name: name for name in ("seen", "first", "last", "nearest")},
-    "parts": "merged by hand",
+    "parts": "merged by hand, or with a name",
     "words": "words that set it apart",
     "apart": "what sets it apart",
 }

@@ -15,11 +15,12 @@ from evermix.cli.output import broker_lines
 from evermix.cli.runs.going_on import shown_source
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.held import lasting
+from evermix.hand import MERGE
 from evermix.io.brokers import is_address
 from evermix.io.sources import Mark
 from evermix.state import ALIVE, DROPPED, FADED, Lineage
 
-SHOWN = 5  # clusters that were split from ones with names
+SHOWN = 5  # clusters that were split from ones with names, or merged with them
 RELABELLED = 0.1  # share of rows in other clusters than their lines say, from which on it is said
 
 
@@ -138,12 +139,24 @@ def relabelled(mix: Mixture) -> float:
     return left / (sum(given.values()) or 1.0)
 
 
-def from_named(mix: Mixture, first: int) -> Iterator[str]:
-    """Yield which clusters with ids from ``first`` on were split from clusters with names."""
-    names, parents = mix.lineage_.hand.names, mix.lineage_.parents
+def from_named(mix: Mixture, first: int, clock: int) -> Iterator[str]:
+    """Yield what has become of clusters with names since a clock, but for what was done by hand.
+
+    These are splits, of which the new clusters have ids from ``first`` on, and merges with others
+    that have another name.
+    """
+    lineage, hand = mix.lineage_, mix.lineage_.hand
+    names, parents = hand.names, lineage.parents
     new = (id for id in mix.cluster_ids_.tolist() if id >= first and parents.get(id) in names)
     if said := [f"{id} from {parents[id]} ({names[parents[id]]})" for id in new]:
         yield f"split from clusters with names: {listed(said, SHOWN)}; a pin keeps a cluster whole"
+    by_hand = {id for change in hand.changes if change.what == MERGE for id in change.ids[1:]}
+    gone = [id for id in hand.former if lineage.ended[id] > clock and id not in by_hand]
+    heirs = lineage.current(np.array(gone, dtype=np.int64)).tolist()
+    pairs = zip(gone, heirs, strict=True)
+    lost = [(id, heir) for id, heir in pairs if names.get(heir) not in (None, hand.former[id])]
+    if said := [f"{hand.called(id)} into {heir} ({names[heir]})" for id, heir in lost]:
+        yield f"merged with clusters of other names: {listed(said, SHOWN)}; a pin keeps them apart"
 
 
 def outdated(settings: Settings, mix: Mixture) -> Iterator[str]:
