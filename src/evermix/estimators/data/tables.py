@@ -285,7 +285,7 @@ def check_most_are_there(
     if 2 * len(missing) > len(wanted):
         remedy = " At least half of the columns must be there."
     if any(one_of(name, unknown, ALIKE) for name in missing):
-        remedy = " If it is not known, add it as an empty column."
+        remedy = " If it is the same, rename it; if not, add an empty column of the missing name."
     if remedy:
         raise _lacking(missing, given, unknown, remedy, table)
 
