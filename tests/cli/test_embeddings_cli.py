@@ -90,6 +90,9 @@ def test_the_field_of_vectors_is_remembered(folder):
         run = command, "m.evermix", "rows.jsonl"
         said = [evermix(*run, *more).stdout for more in ((), named[:2], named)]
         assert said[0] and len(set(said)) == 1
+    assert "  words of cluster 0: " in said[0]  # of explain, beside columns without names
+    why = json.loads(evermix("explain", "m.evermix", "rows.jsonl", "--json").stdout.split("\n")[0])
+    assert set(why["words"]["0"]) <= {*SUBJECTS[0], *SUBJECTS[1]}
     evermix("edit", "m.evermix", "split", "0", "--rows", "rows.jsonl")
     evermix("report", "m.evermix", "--rows", "rows.jsonl", "--out", "page.html")
     assert (folder / "page.html").exists()

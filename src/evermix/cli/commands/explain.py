@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import typer
 
-from evermix.cli.input.model_rows import column_names, load_with_text, open_rows_of
+from evermix.cli.input.model_rows import (
+    column_names,
+    load_with_text,
+    open_rows_of,
+)
 from evermix.cli.input.rows import features
 from evermix.cli.options.earlier import Earlier
 from evermix.cli.options.settings import Settings
@@ -23,13 +27,14 @@ from evermix.io.sources.values import Columns
 from evermix.io.text_counter import TextCounter
 
 BATCH = 1000  # rows that are read at a time
+SHOWN = 8  # words of a cluster
 
 
 def run(settings: Settings) -> None:
     """Explain the first rows of the source, or those of some ids."""
     if settings.ids and "limit" in settings.given:
         raise ValueError("--id and --limit exclude each other: leave one of them out.")
-    settings, mix, text = load_with_text(settings)
+    settings, mix, text, words = load_with_text(settings)
     names, wanted = column_names(mix, text), set(settings.ids or ())
     sought, left = set(wanted), settings.limit
     for chunk in _source(settings, mix, text).chunks(0, BATCH if wanted else left):
@@ -39,7 +44,7 @@ def run(settings: Settings) -> None:
             continue
         for i in some:
             why = _explained(mix, text, chunk, i, settings.against, names)
-            _show(chunk.ids[i], why, settings.as_json)
+            _show(chunk.ids[i], why, words, settings.as_json)
         sought -= {ids[i] for i in some}
         left -= len(some)
         if left <= 0 and not wanted:
@@ -86,9 +91,13 @@ def _source(settings: Settings, mix: Mixture, text: TextCounter | None) -> Sourc
         raise
 
 
-def _show(name: Any, why: Explanation, as_json: bool) -> None:
-    """Write the explanation of one row."""
+def _show(name: Any, why: Explanation, words: dict[int, list[str]], as_json: bool) -> None:
+    """Write the explanation of one row, with words of texts of its clusters, if they are known."""
+    known = {id: words[id][:SHOWN] for id in (why.cluster, why.other) if words.get(id)}
     if as_json:
-        typer.echo(json.dumps({"id": name, **why.to_dict()}))
-    else:
-        typer.echo(f"{f'row {name}' if isinstance(name, int) else name}: {why!r}\n")
+        typer.echo(json.dumps({"id": name, **why.to_dict()} | ({"words": known} if known else {})))
+        return
+    typer.echo(f"{f'row {name}' if isinstance(name, int) else name}: {why!r}")
+    for id, some in known.items():
+        typer.echo(f"  words of cluster {id}: {', '.join(some)}")
+    typer.echo()

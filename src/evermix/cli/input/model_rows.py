@@ -30,14 +30,17 @@ PROVISIONAL = "the first texts of the stream wait for a vocabulary: clusters wil
 FIELDS = "text_field", "vector_field", "id_field", "date_order", *COLUMNS
 
 
-def load_with_text(settings: Settings) -> tuple[Settings, Mixture, TextCounter | None]:
-    """Return the mixture of the file MODEL, and how it counts the words of texts.
+def load_with_text(
+    settings: Settings,
+) -> tuple[Settings, Mixture, TextCounter | None, dict[int, list[str]]]:
+    """Load a mixture, how its texts become rows, and words that name clusters of vectors.
 
-    The settings are those for its rows, see :func:`read_as_learnt`.
+    The settings read rows as the model has read its own.
     """
     mix, extra = load_with_extra(settings.model, settings.custom)
     note_if_provisional(settings.model, extra)
-    return read_as_learnt(settings, extra), mix, usable(text_of(extra), settings)
+    words = words_of_texts(mix, text_of(extra))
+    return read_as_learnt(settings, extra), mix, usable(text_of(extra), settings), words
 
 
 def read_as_learnt(settings: Settings, extra: dict[str, Any], timed: bool = False) -> Settings:
