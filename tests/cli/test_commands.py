@@ -350,7 +350,8 @@ def test_a_python_without_its_sources_is_reported(tmp_path, monkeypatch):
 
 def test_demo_leaves_a_picture_and_a_model_to_go_on_with(folder, monkeypatch):
     """On a few modules of the library, so that it is quick."""
-    chosen = [path for path in standard_library() if path.parent.name in ("asyncio", "email", "logging", "unittest")]
+    some = "asyncio", "email", "logging", "unittest"  # which every Python has
+    chosen = [path for path in standard_library() if path.parent.name in some]
     monkeypatch.setattr("evermix.cli.commands.demo.standard_library", lambda: chosen)
     shown = evermix("demo", "--out-dir", "demo").stdout
     assert "words that set it apart" in shown and "evermix info" in shown
