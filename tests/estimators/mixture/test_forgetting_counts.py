@@ -150,6 +150,18 @@ def test_an_old_cluster_leaves_its_name_to_no_subject_that_may_not_have_its_id()
     assert int(ids[0]) not in state.lineage.hand.names
 
 
+@pytest.mark.filterwarnings("ignore:K reached max_clusters=2 at observation [1-9]")
+def test_what_is_found_soon_is_no_more_than_the_model_may_have(monkeypatch):
+    monkeypatch.setattr(lookback, "COUNT_ROWS", 4096)
+    X, y = texts()
+    old, new = np.flatnonzero(y[:OLD] < 2), np.flatnonzero(y == NEW)[:256]
+    mix, _ = stream(
+        X[np.resize(old, 1536)], mix=em.Mixture(forgetting=em.Exponential(400.0), max_clusters=2)
+    )
+    mix, _ = stream(X[np.resize(new, 256)], mix=mix)
+    assert mix.state_.clock % 256 == 0 and mix.n_clusters_ <= 2
+
+
 def test_no_cluster_gets_the_id_of_one_that_has_gone_elsewhere():
     """Old 0 was parted in two; nearly all of old 1 has joined the first part, a row the second."""
     X, _ = texts()

@@ -78,9 +78,8 @@ class ADF(Filter):
         """Learn one batch, and review the clusters where that is due.   Consumes: state."""
         if (state.lookback is None and not self._learns(model)) or not len(batch.weights):
             return super().step(model, state, batch, rng)
-        if state.clock + len(batch.weights) < next_stop(
-            model, state.clock
-        ):  # as below, in less time
+        stop = next_stop(model, state.clock)
+        if state.clock + len(batch.weights) < stop:  # as below, in less time
             state, info = super().step(model, state, batch, rng)
             assert info.results is not None
             add_rows(state, batch, info.results.labels)

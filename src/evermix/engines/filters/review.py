@@ -15,7 +15,7 @@ import numpy as np
 
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.base import Engine
-from evermix.engines.batch import Info
+from evermix.engines.batch import Info, cap_of
 from evermix.engines.filters.beginnings import begin, may_be
 from evermix.engines.filters.keeping import (
     CLOCKS,
@@ -73,17 +73,14 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     anew = begins_anew(model) or fresh or bool(pinned.all()) or outgrown
     if anew and not (complete or outgrown):
         start = _in_place(start)
-    if soon:
-        found = _beside_earlier(start, state, rows)
-    else:
+    found = _beside_earlier(start, state, rows) if soon else None
+    if found is None:
         found = _found(start, rows, None if anew else tally.take(~pinned))
     new = found.r.argmax(axis=1)
-    flow, aged = np.zeros((2, tally.K, found.K))
-    known = old >= 0
-    np.add.at(flow, (old[known], new[known]), weights[known])
-    age = state.clock - rows.clocks[known] + 1
+    moves = (old, new), (tally.K, found.K)
+    flow = _summed(weights, *moves)
     came = weights if model.forgetting is None else as_they_came(model, rows).weights
-    np.add.at(aged, (old[known], new[known]), came[known] * age)
+    aged = _summed(came * (state.clock - rows.clocks + 1), *moves)
     learnt = replace(
         model,
         family=found.model.family,
@@ -112,21 +109,25 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     now = kept.ids.copy()
     now[free] = ids[new]
     after.lookback = Lookback(complete, [kept._replace(ids=now)])
-    return (
-        learnt,
-        after,
-        Info(
-            rows=0,
-            clock=state.clock,
-            K=after.tally.K,
-            births=births,
-            merges=merges,
-            dropped=dropped,
-            lap=state.lap,
-            scalars=numbers(learnt),
-            model=learnt,
-        ),
+    info = Info(
+        rows=0,
+        clock=state.clock,
+        K=after.tally.K,
+        births=births,
+        merges=merges,
+        dropped=dropped,
+        lap=state.lap,
+        scalars=numbers(learnt),
+        model=learnt,
     )
+    return learnt, after, info
+
+
+def _summed(weights: Floats, moves: tuple[Ints, Ints], shape: tuple[int, int]) -> Floats:
+    """Return sums (old, new) of weights of rows (M,), which moved from old clusters to new ones."""
+    found, known = np.zeros(shape), moves[0] >= 0
+    np.add.at(found, (moves[0][known], moves[1][known]), weights[known])
+    return found
 
 
 def with_sticks(model: Model, mass: Floats) -> Prior:
@@ -157,14 +158,20 @@ def _found(start: Model, rows: KeptRows, tally: Tally | None) -> Clusters:
     return counted(found, Sample(found.model.family, rows.X, rows.weights))
 
 
-def _beside_earlier(model: Model, state: State, rows: KeptRows) -> Clusters:
-    """Return clusters of rows of counts where those of the earlier rows stay as they are."""
+def _beside_earlier(model: Model, state: State, rows: KeptRows) -> Clusters | None:
+    """Return clusters of rows of counts where those of the earlier rows stay as they are.
+
+    None if there are none that may move, or more than the model may have.
+    """
     whole = as_they_came(model, rows)
     cut = Recent.cut(whole, before_latest(state.clock), state.tally.ids)
     before, since = cut.before, cut.since.rows
-    if since is None or not len(before.ids):  # all others are pinned
-        return _found(model, rows, None)
-    found = beside(model, (before.X, before.weights), since.X, since.weights)
+    if since is None or not len(before.ids):
+        return None
+    free = replace(model, max_clusters=None)
+    found = beside(free, (before.X, before.weights), since.X, since.weights)
+    if found.K > cap_of(model):
+        return None
     r = np.zeros((len(rows.weights), found.K))
     early = np.isin(rows.clocks, since.clocks, invert=True)
     r[early] = found.r[np.searchsorted(before.ids, rows.ids[early])]

@@ -22,12 +22,12 @@ def named(
 ) -> tuple[Ints, list[int], list[tuple[int, int]], list[int]]:
     """Return the ids of new clusters, given the mass (old, new) that moved; and what happened.
 
-    A new cluster has the id of the old one that it shares most with, unless another has it: then
-    it was split from that one, or has the id of one that most of it has gone to. Old ones that are
-    ``unseen`` stay as they are. Where rows count by
-    their age, a cluster that took in a new subject leaves its id to the old one. ``may`` (old, new)
-    says which ids they may have; None: all. In models that forget, clusters fade that are left with
-    such as may not have their id.   Consumes: the lineage of the state.
+    A new cluster has the id of the old one that it shares most with. If another has that, it has
+    the id of an old one most of which has come to it, or was split from the former. Old ones that
+    are ``unseen`` stay as they are. Where rows count by their age, a cluster that took in a new
+    subject leaves its id to the old one. ``may`` (old, new) says which ids they may have; None:
+    all. In models that forget, clusters fade that are left with such as may not have their id.
+    Consumes: the lineage of the state.
     """
     old = state.tally.ids
     ids = np.full(flow.shape[1], -1, dtype=np.int64)
