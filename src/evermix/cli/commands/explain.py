@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from evermix.cli.input.model_rows import (
-    column_names,
-    load_with_text,
-    open_rows_of,
-)
+from evermix.cli.input.model_rows import column_names, load_with_text, open_rows_of
 from evermix.cli.input.rows import features
 from evermix.cli.options.earlier import Earlier
 from evermix.cli.options.settings import Settings

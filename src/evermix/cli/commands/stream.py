@@ -41,13 +41,7 @@ from evermix.cli.runs.next_files import (
 )
 from evermix.cli.runs.resuming import check_resumed, read_checkpoint
 from evermix.cli.runs.run import Run
-from evermix.cli.runs.stream_notes import (
-    Totals,
-    check_notes,
-    from_named,
-    lives,
-    outdated,
-)
+from evermix.cli.runs.stream_notes import Totals, check_notes, from_named, lives, outdated
 from evermix.cli.runs.taken_names import names_output
 from evermix.cli.runs.warm_up import WarmUp, check_waiting, first_counter, with_warm_up
 from evermix.engines.batch import Info

@@ -120,7 +120,7 @@ _COLUMNS = {
     "born": "born",
     "parent": "split from",  # where new ones are shown
     **{name: name for name in ("seen", "first", "last", "nearest")},
-    "parts": "merged by hand, or with a name",
+    "parts": "merged",
     "words": "words that set it apart",
     "apart": "what sets it apart",
 }
